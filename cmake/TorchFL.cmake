@@ -1,0 +1,19 @@
+# Helpers for the folders under src/: one call declares a platform.
+
+# The contract headers, for everything that is loaded by the core.
+add_library(torch_fl_abi INTERFACE)
+target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src/abi")
+
+# torch_fl_add_platform(<id> SOURCES ... [LIBRARIES ...])
+# Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else.
+function(torch_fl_add_platform id)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(target torch_fl_platform_${id})
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
+  target_compile_definitions(${target} PRIVATE TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,--as-needed)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
+endfunction()
