@@ -14,9 +14,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 ABI = ROOT / "src" / "abi"
 NAME = "libtorch_fl_platform_host.so"
-sys.path.insert(0, str(HERE))  # contract.py, also for the scripts below
+sys.path.insert(0, str(HERE))  # flagos_contract.py, also for the scripts below
 
-from contract import Platform, Probe  # noqa: E402
+from flagos_contract import Platform, Probe
 
 
 @pytest.fixture(scope="session")
@@ -34,15 +34,21 @@ def library() -> str:
     pytest.skip(reason)
 
 
-def compile_helper(source: str, output: Path, *options: str) -> Path:
-    compiler = os.environ.get("CXX", "c++") if source.endswith("cpp") else os.environ.get("CC", "cc")
-    command = [compiler, "-O1", "-g", "-pthread", f"-I{ABI}", *options, str(HERE / source), "-o", str(output), "-ldl"]
-    subprocess.run(command, check=True)
-    return output
+@pytest.fixture(scope="session")
+def compile_helper():
+    """Compiles a C or C++ file of this folder: (source, output, *options) -> output."""
+
+    def compile_(source: str, output: Path, *options: str) -> Path:
+        compiler = os.environ.get("CXX", "c++") if source.endswith("cpp") else os.environ.get("CC", "cc")
+        command = [compiler, "-O1", "-g", "-pthread", f"-I{ABI}", *options, str(HERE / source), "-o", str(output)]
+        subprocess.run([*command, "-ldl"], check=True)
+        return output
+
+    return compile_
 
 
 @pytest.fixture(scope="session")
-def environment(library: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(library: str, compile_helper, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     probe = compile_helper("probe.c", tmp_path_factory.mktemp("probe") / "probe.so", "-shared", "-fPIC")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}
     clean.pop("PYTHONFAULTHANDLER", None)
@@ -80,11 +86,12 @@ def run_script(environment: dict[str, str]):
     """Runs Python source in a process of its own, `host` and `probe` at hand; gives the finished process."""
 
     def run(source: str, *options: str, timeout: float = 60, preamble: bool = True, **settings: str):
-        head = "import ctypes, faulthandler, os, sys, time\nfrom contract import *\n"
+        head = "import ctypes, faulthandler, os, sys, time\nfrom flagos_contract import *\n"
         if preamble:
             head += "host = load()\nprobe = load_probe()\n"
         return subprocess.run(
             [sys.executable, *options, "-c", head + textwrap.dedent(source)],
+            check=False,
             env=environment | settings,
             capture_output=True,
             text=True,

@@ -77,6 +77,10 @@ void work(unsigned seed, int rounds, flagos_stream shared) {
       if (random() % 16 == 0) check(host->launch_host_function(0, next, &fail, nullptr), "launch");
       last = next;
     }
+    // Back to a stream of our own: for a copy NULL would mean the default stream of the destination's device.
+    check(host->event_record(event, 0, last), "event_record");
+    check(host->stream_wait_event(0, streams[0], event), "stream_wait_event");
+    last = streams[0];
     check(host->memcpy_async(other, block, bytes, FLAGOS_COPY_DEVICE_TO_DEVICE, last), "memcpy_async");
     check(host->memcpy_async(pinned, other, bytes, FLAGOS_COPY_DEVICE_TO_HOST, last), "memcpy_async");
     settle(0, last);

@@ -7,7 +7,7 @@ import threading
 from importlib.util import find_spec
 
 import pytest
-from contract import Failed, Status, Table
+from flagos_contract import Failed, Status, Table
 
 
 def test_current_device_is_per_thread(host):

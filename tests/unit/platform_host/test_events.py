@@ -1,7 +1,7 @@
 """Events: states, order between streams, times."""
 
 import pytest
-from contract import Failed, Status
+from flagos_contract import Failed, Status
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_chain_over_many_streams(host, probe):
     order = probe.make_list()
     handles = [host.stream_create(number % 2, 0) for number in range(30)]
     events = [host.event_create(0, 0) for _ in handles]
-    for number, (handle, event) in enumerate(zip(handles, events)):
+    for number, (handle, event) in enumerate(zip(handles, events, strict=True)):
         if number:
             host.stream_wait_event(0, handle, events[number - 1])
         else:
@@ -102,7 +102,7 @@ def test_chain_over_many_streams(host, probe):
         host.event_record(event, 0, handle)
     host.event_synchronize(events[-1])
     assert probe.numbers(order) == list(range(30))
-    for handle, event in zip(handles, events):
+    for handle, event in zip(handles, events, strict=True):
         host.stream_destroy(handle)
         host.event_destroy(event)
 

@@ -3,7 +3,7 @@
 import ctypes
 
 import pytest
-from contract import Failed, Status
+from flagos_contract import Failed, Status
 
 WORDS = ctypes.create_string_buffer(b"index 7 is out of bounds")
 

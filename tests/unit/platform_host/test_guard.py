@@ -4,7 +4,7 @@ import re
 import signal
 
 import pytest
-from contract import Status
+from flagos_contract import Status
 
 GUARD = {"FLAGOS_HOST_GUARD": "1", "FLAGOS_HOST_MEMORY": "64MiB"}
 BLOCK = "block = host.malloc(1, size)\nkernel = block + host.host_offset()\n"
@@ -20,19 +20,26 @@ BLOCK = "block = host.malloc(1, size)\nkernel = block + host.host_offset()\n"
     ],
 )
 def test_overrun_faults(run_script, size, offset, words):
-    result = run_script(f"size = {size}\n" + BLOCK + f"print(hex(block))\nsys.stdout.flush()\nprobe.store_byte(kernel + {offset}, 1)", **GUARD)
+    result = run_script(
+        f"size = {size}\n" + BLOCK + f"print(hex(block))\nsys.stdout.flush()\nprobe.store_byte(kernel + {offset}, 1)",
+        **GUARD,
+    )
     block = result.stdout.strip()
     assert result.stderr == f"flagos: a kernel {words} the block at {block} of {size} bytes on flagos:1\n"
     assert result.returncode == -signal.SIGSEGV
 
 
 def test_use_after_free_faults(run_script):
-    source = "size = 100\n" + BLOCK + """
+    source = (
+        "size = 100\n"
+        + BLOCK
+        + """
 host.free(1, block)
 for _ in range(1000):
     host.free(1, host.malloc(1, size))
 probe.load_byte(kernel)
 """
+    )
     result = run_script(source, **GUARD)
     assert re.fullmatch(
         r"flagos: a kernel read memory that was freed: in the block at 0x[0-9a-f]+ of 100 bytes on flagos:1\n",
@@ -43,7 +50,10 @@ probe.load_byte(kernel)
 
 @pytest.mark.parametrize(("offset", "words"), [(100, "past the end"), (111, "past the end"), (-1, "before the start")])
 def test_small_overrun_is_found_when_freed(run_script, offset, words):
-    source = "size = 100\n" + BLOCK + f"""
+    source = (
+        "size = 100\n"
+        + BLOCK
+        + f"""
 probe.store_byte(kernel + {offset}, 1)
 try:
     host.free(1, block)
@@ -52,6 +62,7 @@ except Failed as error:
 host.free(1, host.malloc(1, size))
 print(host.memory_info(1))
 """
+    )
     lines = run_script(source, **GUARD).stdout.splitlines()
     assert re.fullmatch(
         rf"{Status.ASYNC:d} a kernel wrote {words} of the block at 0x[0-9a-f]+ of 100 bytes "

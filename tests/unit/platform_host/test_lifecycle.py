@@ -1,6 +1,12 @@
 """Fork and exit."""
 
+import subprocess
 import time
+
+SPAWN = (
+    "SYSTEM flagos was initialised before this process was forked and cannot be used in it: use the spawn start method "
+    "(torch.multiprocessing.set_start_method('spawn'))"
+)
 
 
 def test_exit_with_queued_work_is_prompt_and_clean(run_script):
@@ -31,6 +37,20 @@ def test_running_function_may_finish_at_exit(run_script):
     start = time.monotonic()
     assert run_script(source).returncode == 0
     assert time.monotonic() - start >= 0.2
+
+
+def test_calls_after_exit_has_begun(environment, library, compile_helper, tmp_path):
+    """Static objects of a program may free memory or synchronise late: no hang, no crash."""
+    program = compile_helper("exit.c", tmp_path / "exit")
+    result = subprocess.run(
+        [program, library], env=environment, capture_output=True, text=True, timeout=20, check=False
+    )
+    assert result.stdout.splitlines() == [
+        "free: 0",
+        "stream_synchronize: 7 the process is exiting: queued work will not be finished",
+        "event_synchronize: 7 the process is exiting: queued work will not be finished",
+    ]
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_thread_that_is_ended_from_within(run_script):
@@ -77,8 +97,7 @@ def test_forked_child_is_told_to_spawn(run_script):
     """
     result = run_script(source, timeout=20)
     assert result.stdout.splitlines() == [
-        "SYSTEM flagos was initialised before this process was forked and cannot be used in it: use the spawn start "
-        "method (torch.multiprocessing.set_start_method('spawn'))",
+        SPAWN,
         "2",
         "3",
     ]

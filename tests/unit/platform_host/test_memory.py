@@ -4,7 +4,7 @@ import ctypes
 import random
 
 import pytest
-from contract import DEVICE, ON_DEVICE, PINNED, TO_DEVICE, TO_HOST, UNKNOWN, Failed, Status
+from flagos_contract import DEVICE, ON_DEVICE, PINNED, TO_DEVICE, TO_HOST, UNKNOWN, Failed, Status
 
 MIB = 1 << 20
 

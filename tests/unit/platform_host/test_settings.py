@@ -1,7 +1,7 @@
 """Settings: what is read, what is refused, and with which words."""
 
 import pytest
-from contract import NO_CACHING
+from flagos_contract import NO_CACHING
 
 SHOW = """
 host = Platform(os.environ["FLAGOS_PLATFORM_LIBRARY"])
@@ -54,7 +54,9 @@ def test_failed_initialize_can_be_repeated(run_script):
     ctypes.CDLL(None).unsetenv(b"FLAGOS_HOST_DEVICES")
     print(host.status("initialize").name, host.status("initialize").name, host.device_count())
     """
-    assert run_script(source, preamble=False, FLAGOS_HOST_DEVICES="none").stdout == "INVALID_ARGUMENT\nSUCCESS SUCCESS 2\n"
+    assert (
+        run_script(source, preamble=False, FLAGOS_HOST_DEVICES="none").stdout == "INVALID_ARGUMENT\nSUCCESS SUCCESS 2\n"
+    )
 
 
 def test_nothing_works_before_initialize(run_script):

@@ -1,9 +1,10 @@
 """Streams: order, concurrency, inline default streams, what nested work sees."""
 
+import ctypes
 import time
 
 import pytest
-from contract import Failed, Status
+from flagos_contract import Failed, Status
 
 
 def test_idle_default_stream_runs_on_the_calling_thread(host, probe):
@@ -86,8 +87,6 @@ def test_busy_default_stream_queues(host, probe, stream):
 @pytest.mark.parametrize("side", [False, True])
 def test_nested_work_is_part_of_its_function(host, probe, side):
     """A kernel that launches on its own stream and synchronises neither deadlocks nor reorders."""
-    import ctypes
-
     handle = host.stream_create(1, 0) if side else None
     order = probe.make_list()
     nested = probe.make_nested(ctypes.addressof(host.table), 1, handle, order)
@@ -105,11 +104,11 @@ def test_synchronize_device_waits_for_all_its_streams(host, probe):
     handles = [host.stream_create(0, 0) for _ in range(3)]
     start = time.monotonic()
     for handle in handles:
-        host.launch_host_function(0, handle, probe.work("sleep_milliseconds"), 100)
+        host.launch_host_function(0, handle, probe.work("sleep_milliseconds"), 300)
     host.stream_destroy(handles.pop())  # its work is finished all the same
     host.synchronize_device(1)
     host.synchronize_device(0)
-    assert 0.1 <= time.monotonic() - start < 0.28
+    assert 0.3 <= time.monotonic() - start < 0.85  # at the same time, not one after the other
     for handle in handles:
         host.stream_destroy(handle)
 
@@ -133,8 +132,6 @@ def test_wrong_streams_are_refused(host, probe):
 
 
 def test_query_of_an_idle_stream_costs_nanoseconds(host, probe, stream):
-    import ctypes
-
     for handle in (None, stream):
         assert probe.time_query(ctypes.addressof(host.table), 0, handle) < 50
 

@@ -9,14 +9,14 @@
 namespace flagos::host {
 namespace {
 
-// Numbers as CUDA counts them.  Every stream that has work gets a thread at once, so there is no queue that a
-// priority could reorder, and raising a thread's priority needs rights that users do not have: it is kept, not used.
+// Accepted, without effect: every stream that has work gets a thread at once, so there is no queue that a priority
+// could reorder, and raising a thread's priority needs rights that users do not have.
 constexpr int32_t kLeast = 0, kGreatest = -2;
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::shared_ptr<Stream>> side;       // guarded by mutex
-  std::vector<std::shared_ptr<Stream>> dying;      // destroyed with work in them; guarded by mutex
+  std::vector<std::shared_ptr<Stream>> side;      // guarded by mutex
+  std::vector<std::shared_ptr<Stream>> dying;     // destroyed with work in them; guarded by mutex
   std::vector<std::shared_ptr<Stream>> standard;  // one a device; constant after initialize
 };
 
@@ -29,7 +29,7 @@ Registry& registry() {
 
 void make_default_streams(int32_t devices) {
   for (int32_t device = 0; device < devices; ++device)
-    registry().standard.push_back(std::make_shared<Stream>(device, kLeast, Stream::Kind::kDefault));
+    registry().standard.push_back(std::make_shared<Stream>(device, Stream::Kind::kDefault));
 }
 
 Stream* resolve(int32_t device, flagos_stream handle) {
@@ -46,10 +46,9 @@ flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
   return FLAGOS_SUCCESS;
 }
 
-flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out) {
+flagos_status stream_create(int32_t device, int32_t /*priority*/, flagos_stream* out) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
-  priority = std::clamp(priority, kGreatest, kLeast);
-  auto stream = std::make_shared<Stream>(device, priority, Stream::Kind::kSide);
+  auto stream = std::make_shared<Stream>(device, Stream::Kind::kSide);
   *out = reinterpret_cast<flagos_stream>(stream.get());
   std::lock_guard lock(registry().mutex);
   registry().side.push_back(std::move(stream));

@@ -39,7 +39,8 @@ flagos_status memcpy_async(void* to, const void* from, size_t bytes, flagos_copy
   if (kind < FLAGOS_COPY_HOST_TO_DEVICE || kind > FLAGOS_COPY_DEVICE_TO_DEVICE)
     return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "memcpy_async: %d is no kind of copy", static_cast<int>(kind));
   Side target, source;
-  if (const auto status = find_side("memcpy_async", "destination", to, bytes, kind != FLAGOS_COPY_DEVICE_TO_HOST, &target);
+  if (const auto status =
+          find_side("memcpy_async", "destination", to, bytes, kind != FLAGOS_COPY_DEVICE_TO_HOST, &target);
       status != FLAGOS_SUCCESS)
     return status;
   if (const auto status = find_side("memcpy_async", "source", from, bytes, kind != FLAGOS_COPY_HOST_TO_DEVICE, &source);
