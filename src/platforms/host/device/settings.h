@@ -11,6 +11,7 @@ namespace flagos::host {
 
 inline constexpr size_t kMiB = size_t{1} << 20;
 inline constexpr size_t kGiB = size_t{1} << 30;
+inline constexpr int32_t kMostDevices = 64;
 inline constexpr size_t kLargestMemory = 256 * kGiB;
 
 struct Settings {
