@@ -14,6 +14,10 @@ NETWORK = ("NewConnectionError", "ConnectTimeout", "ReadTimeout", "Max retries",
            "ProxyError", "SSLError", "Temporary failure in name resolution", "Connection refused", "Network is unreachable")  # fmt: skip
 
 
+class NotFound(UserError):
+    """No index or folder that pip knows has the release."""
+
+
 def run(python: Path | str, arguments: list[str], log: Path, on_line: Callable[[str], None] = lambda line: None) -> None:
     """Run `python -m pip ARGUMENTS`; its whole output goes to `log`.
 
@@ -55,7 +59,7 @@ def explain(output: str, log: Path) -> UserError:
         return UserError(f"PyPI cannot be reached ({shorten(said)}); check the network or pip's proxy and index settings (pip config list).")
     missing = re.search(r"No matching distribution found for (\S+)", output)
     if missing:
-        return UserError(f"PyPI, as pip is configured here, has no {missing[1]} for this Python; see {log} and `pip config list`.")
+        return NotFound(f"PyPI, as pip is configured here, has no {missing[1]} for this Python; see {log} and `pip config list`.")
     said = [line.removeprefix("ERROR:").strip() for line in output.splitlines() if line.startswith("ERROR:")]
     return UserError(f"pip failed: {shorten(said[-1] if said else output.strip()[-200:])}; its whole output is {log}")
 
@@ -65,6 +69,6 @@ def shorten(text: str, limit: int = 240) -> str:
 
 
 def download_bytes(requirements: Path) -> int:
-    """The size of all wheels of a list, as its head line says (the least, where there is a choice)."""
+    """The size of all wheels of a list, as its head line says."""
     said = re.search(r"^# download-bytes: (\d+)", requirements.read_text(), re.M)
     return int(said[1]) if said else 0

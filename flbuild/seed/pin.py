@@ -1,8 +1,10 @@
 """Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools] PYTHON...`.
 
 Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
-Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone: where the
-two find different files of one release (a CPU and a CUDA build of torch), the line carries both hashes.
+Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
+two may have different files of one release. For torch that is a CPU and a CUDA build: the CPU one gets a list of its
+own (`-cpu`), the CUDA one shares `-cuda` with the libraries it needs. (One line with both hashes would not do: of two
+allowed files pip takes the one whose index states a hash, whatever the versions are.)
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 ACCELERATOR_PREFIXES = ("nvidia-", "cuda-", "triton")  # what torch's CUDA wheel needs and its CPU wheel does not
@@ -62,7 +63,7 @@ def resolve(python: str, requirements: Path, public_only: bool) -> dict[str, Pin
         metadata, download = item["metadata"], item["download_info"]
         name = canonicalize_name(metadata["name"])
         requires = [Requirement(r) for r in metadata.get("requires_dist", [])]
-        pin = Pin(name, Version(metadata["version"]).public, requires, item.get("requested_extras", []))
+        pin = Pin(name, metadata["version"], requires, item.get("requested_extras", []))
         pin.files[download["archive_info"]["hashes"]["sha256"]] = size_of(download["url"])
         pins[name] = pin
     return pins
@@ -87,10 +88,12 @@ def needed_on_cpu(pins: dict[str, Pin], roots: list[str], marker_python: str) ->
 
 
 def write(path: Path, source: Path, pins: list[Pin]) -> None:
+    """One list; nothing to list, no file."""
+    path.unlink(missing_ok=True)
+    if not pins:
+        return
     total = sum(max(pin.files.values()) for pin in pins)
-    least = sum(min(pin.files.values()) for pin in pins)
-    head = f"# Written by `python -m flbuild.seed.pin` from {source.name}; do not edit.\n# download-bytes: {least}"
-    head += f" to {total}\n" if total != least else "\n"
+    head = f"# Written by `python -m flbuild.seed.pin` from {source.name}; do not edit.\n# download-bytes: {total}\n"
     path.write_text(head + "".join(pin.line() + "\n" for pin in sorted(pins, key=lambda p: p.name)))
     print(f"{path.relative_to(ROOT)}: {len(pins)} releases, {total / 1e6:.0f} MB")
 
@@ -108,14 +111,15 @@ def main(arguments: list[str] | None = None) -> None:
         version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True).strip()
         pins, public = resolve(python, source, False), resolve(python, source, True)
         on_cpu = needed_on_cpu(pins | public, roots, version)
+        torches = [pins.pop("torch", None), public.pop("torch", None)]
         for name, pin in public.items():
             if pin.version == pins.setdefault(name, pin).version:
                 pins[name].files |= pin.files
-        tag = "py" + version.replace(".", "")
-        write(folder / f"{tag}.txt", source, [p for n, p in pins.items() if n in on_cpu])
-        rest = [p for n, p in pins.items() if n not in on_cpu]
-        if rest:
-            write(folder / f"{tag}-cuda.txt", source, rest)
+        path = str(folder / ("py" + version.replace(".", "")))
+        write(Path(path + ".txt"), source, [pin for name, pin in pins.items() if name in on_cpu])
+        write(Path(path + "-cpu.txt"), source, [pin for pin in torches if pin and "+" in pin.version])
+        cuda = [pin for name, pin in pins.items() if name not in on_cpu]
+        write(Path(path + "-cuda.txt"), source, cuda + [pin for pin in torches[1:] if pin])
 
 
 if __name__ == "__main__":

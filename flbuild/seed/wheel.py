@@ -6,7 +6,6 @@ with byte code, console scripts and the wheel's data files. The build string car
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import zipfile
@@ -19,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from flbuild import interpreter_tags
+from flbuild.digest import sha256_file, sha256_text
 
 # Where conda's name is not the wheel's canonical one.
 CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "huggingface-hub": "huggingface_hub"}
@@ -51,11 +51,9 @@ class Wheel:
             entry = next(n for n in archive.namelist() if n.count("/") == 1 and n.endswith(".dist-info/METADATA"))
             metadata = HeaderParser().parsestr(archive.read(entry).decode())
         requires = tuple(Requirement(line) for line in metadata.get_all("Requires-Dist") or [])
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest() if sys.version_info >= (3, 11) else sha256(stream)
         return cls(
             path=path,
-            sha256=digest,
+            sha256=sha256_file(path),
             name=canonicalize_name(name),
             version=version.public,
             is_local=version.local is not None,
@@ -63,13 +61,6 @@ class Wheel:
             license=spdx(metadata.get("License-Expression") or metadata.get("License") or ""),
             requires=requires,
         )
-
-
-def sha256(stream) -> str:
-    digest = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def spdx(text: str) -> str:
@@ -122,8 +113,7 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
     requirements: dict = {"run": run}
     if name in RUN_EXPORTS:
         requirements["run_exports"] = [RUN_EXPORTS[name]]
-    content = json.dumps([wheel.sha256, wheel.version, requirements, code], sort_keys=True)
-    digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+    digest = sha256_text(json.dumps([wheel.sha256, wheel.version, requirements, code], sort_keys=True))[:8]
     return {
         "schema_version": 1,
         "package": {"name": name, "version": wheel.version},
