@@ -13,8 +13,8 @@ NEWEST_PYTHON = (3, 13)
 def main():
     if not OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
         sys.exit(
-            "build-locally.py: Python %d.%d to %d.%d is needed and this is %d.%d (%s); run it with another one, for instance:"
-            " sudo apt install python3 python3-venv python3-dev g++"
+            "build-locally.py: Python %d.%d to %d.%d is needed and this is %d.%d (%s); run it with such a one, for instance:"
+            " sudo apt install python3 python3-venv python3-dev g++ && /usr/bin/python3 build-locally.py"
             % (OLDEST_PYTHON + NEWEST_PYTHON + sys.version_info[:2] + (sys.executable,))
         )
     sys.dont_write_bytecode = True

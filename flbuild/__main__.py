@@ -45,7 +45,7 @@ def main(args, layout: Layout, report: Report) -> int:
 
     seed_url = layout.seed.as_uri()
     with report.stage("channels") as stage:
-        urls, why = channels.choose(args.channel, seed_url)
+        urls, why = channels.choose(args.channel or ["auto"], seed_url)
         stage.detail = f"{', '.join('seed' if u == seed_url else u for u in urls)} ({why})"
     base, extra = json.dumps(urls), []
     if seed_url in urls:

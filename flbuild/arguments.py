@@ -34,11 +34,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", help="list the variants and stop")
     made.add_argument(
         "--channel",
-        nargs="+",
-        default=["auto"],
+        action="append",
         metavar="auto|seed|URL",
         help="where dependencies come from: `seed` makes a test channel from PyPI wheels and this Python, a URL or name is a"
-        " conda channel, `auto` (default) is conda-forge or your configured mirror if it answers within 3 s, else the seed",
+        " conda channel (repeat it for several, the first comes first), `auto` (default) is conda-forge or your configured mirror if it"
+        " answers within 3 s, else the seed",
     )
     made.add_argument("--platform", default="linux-64", metavar="SUBDIR", help="conda platform to build for (only linux-64)")
     made.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="parallel compiler runs (default: %(default)s)")
