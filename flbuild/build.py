@@ -102,7 +102,9 @@ def run_job(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_lin
     file = layout.work / f"{name}.json"
     file.write_text(json.dumps(job, indent=1))
     search = [folder for folder in (ccache_wrapper(layout), os.environ.get("PATH", os.defpath)) if folder]
+    scratch = layout.quarantine("tmp")
     env = os.environ | {
+        "TMPDIR": str(scratch),
         "PATH": os.pathsep.join(search),
         "PYTHONPATH": str(layout.root),
         "RATTLER_CACHE_DIR": str(cache),

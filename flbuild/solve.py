@@ -56,9 +56,10 @@ def lock(channels: list[str], wanted: list[str], file: Path) -> list[RepoDataRec
         made.add_conda_package("default", platform, record)
     file.parent.mkdir(parents=True, exist_ok=True)
     made.to_path(file)
-    return records
+    return locked(file)
 
 
 def locked(file: Path) -> list[RepoDataRecord]:
     """The records of a lock, as it is on disk."""
-    return LockFile.from_path(file).environment("default").conda_repodata_records_for_platform(LockPlatform(SUBDIR))
+    environment = LockFile.from_path(file).environment("default")
+    return [record for platform in environment.platforms() for record in environment.conda_repodata_records_for_platform(platform)]

@@ -15,8 +15,10 @@ import sys
 import warnings
 from pathlib import Path
 
-from rattler_build import Package
+from rattler_build import Package, RattlerBuildError
 from rattler_build.cli_api import build_recipes
+
+from flbuild.digest import sha256_file
 
 
 def build_one(recipe: str, **options) -> None:
@@ -33,6 +35,7 @@ def seed(recipes: list[dict], output: str, store: str) -> None:
             package.chmod(0o644)
             target = Path(store, package.parent.name, package.name)
             target.parent.mkdir(parents=True, exist_ok=True)
+            target.with_name(target.name + ".sha256").write_text(sha256_file(package))
             os.replace(package, target)
         print("built", item["name"], flush=True)
 
@@ -47,11 +50,16 @@ def test(packages: list[str], channels: list[str]) -> None:
     for file in packages:
         package = Package.from_file(file)
         print("testing", package.name, flush=True)
-        for result in package.run_tests(channel=channels):
-            print(f"== {package.name}, test {result.test_index}: {'passed' if result.success else 'FAILED'}", file=sys.stderr)
-            print("\n".join(result.output), file=sys.stderr, flush=True)
-            if not result.success:
-                sys.exit(1)
+        for index in range(package.test_count):
+            title = f"{package.name}, test {index}"
+            try:
+                result = package.run_test(index, channel=channels)
+                output, passed = "\n".join(result.output), result.success
+            except RattlerBuildError as error:
+                output, passed = str(error), False
+            print(f"== {title}: {'passed' if passed else 'FAILED'}\n{output}", file=sys.stderr, flush=True)
+            if not passed:
+                sys.exit(f"== {title}: FAILED")
 
 
 def main(job_file: str) -> None:

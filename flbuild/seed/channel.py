@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from rattler.index import index_fs
 
 from flbuild import children, interpreter_tags, pip, preflight
 from flbuild.bootstrap import base_interpreter
-from flbuild.digest import changes, manifest, sha256_text
+from flbuild.digest import changes, manifest, sha256_file, sha256_text
 from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
 from flbuild.layout import Layout, publish, recover
 from flbuild.report import Report, Stage
@@ -102,7 +103,9 @@ def fetch(layout: Layout, requirements: Path, stage: Stage) -> list[Path]:
             seen += 1
             stage.advance(seen, total, line.split()[1].split("=")[0])
 
-    if not (folder / "whole").exists():
+    pinned = set(re.findall(r"sha256:([0-9a-f]{64})", requirements.read_text()))
+    whole = (folder / "whole").exists() and all(sha256_file(file) in pinned for file in folder.glob("*.whl"))
+    if not whole:  # pip keeps what is there and right, and replaces what is damaged
         options = ["download", "--require-hashes", "--no-deps", "--only-binary=:all:", "-d", str(folder), "-r", str(requirements)]
         pip.run(sys.executable, options, layout.logs / f"wheels-{requirements.stem}.log", count)
         (folder / "whole").touch()
@@ -177,13 +180,20 @@ def host_recipes(layout: Layout, folder: Path) -> list[Recipe]:
     ]
 
 
+def stored(layout: Layout, file: str) -> bool:
+    """Whether the store has a package, as it was built."""
+    package = layout.seed_packages / file
+    record = package.with_name(package.name + ".sha256")
+    return package.is_file() and record.is_file() and record.read_text() == sha256_file(package)
+
+
 def build_missing(layout: Layout, recipes: list[Recipe], stage: Stage) -> None:
     """Build what the store lacks, the big one (torch) beside the rest.
 
     Raises:
         UserError: a package could not be built; its log is named.
     """
-    missing = [r for r in recipes if not all((layout.seed_packages / file).is_file() for file in r.files)]
+    missing = [r for r in recipes if not all(stored(layout, file) for file in r.files)]
     groups = [[r for r in missing if r.name == TORCH], [r for r in missing if r.name != TORCH]]
     done = 0
 

@@ -81,7 +81,9 @@ def make_wheel(tmp_path: Path):
         path.parent.mkdir(exist_ok=True)
         with zipfile.ZipFile(path, "w") as archive:
             for file, text in content.items():
-                archive.writestr(file, text)
+                entry = zipfile.ZipInfo(file)
+                entry.external_attr = (0o100755 if ".data/scripts/" in file else 0o100644) << 16
+                archive.writestr(entry, text)
         return path
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def test_a_corrupted_wheel_is_named_with_both_hashes(tmp_path: Path, make_wheel)
     pinned = sha256_file(wheel)
     options = ("--no-index", "--find-links", str(wheel.parent))
     download(tmp_path, f"toy==1.0 --hash=sha256:{pinned}", *options)
+    shutil.rmtree(tmp_path / "got")
     with wheel.open("ab") as stream:
         stream.write(b"damage")
     with pytest.raises(UserError) as caught:
