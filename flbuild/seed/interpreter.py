@@ -20,7 +20,8 @@ from flbuild.bootstrap import base_interpreter
 LEFT_OUT = ("__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "turtledemo", "EXTERNALLY-MANAGED",
             "sitecustomize.py", "*.a", "*.o", "lib2to3")  # fmt: skip
 
-# Debian's site.py and sysconfig.py know only dist-packages; both files below are the hooks meant for distributors.
+# Debian's site.py and sysconfig.py know only dist-packages. Both texts go through the hooks that are meant for
+# distributors; the second must stand before the functions that take the scheme as a default argument.
 SITE = '''"""The conda layout, whichever layout the repackaged interpreter was built for."""
 import site
 import sys
@@ -111,8 +112,13 @@ def main(prefix: Path) -> None:
             rewrite_prefix(file, sys.base_prefix, str(prefix), xy)
     if sysconfig.get_default_scheme() != "posix_prefix" or "dist-packages" in (library / "site.py").read_text():
         (library / "sitecustomize.py").write_text(SITE)
-        with (library / "sysconfig.py").open("a") as module:
-            module.write(SCHEME)
+        module = library / "sysconfig.py"
+        if not module.is_file():  # a package since Python 3.14
+            module = library / "sysconfig" / "__init__.py"
+        before, marker, after = module.read_text().partition("def get_preferred_scheme(")
+        if not marker:
+            raise SystemExit(f"{module} has no get_preferred_scheme: this Python's layout is not known")
+        module.write_text(before + SCHEME.lstrip() + "\n\n" + marker + after)
 
 
 if __name__ == "__main__":
