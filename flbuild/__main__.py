@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 from flbuild import arguments, bootstrap, build, channels, children, demo, environment, lock, solve, testing, variant_files
@@ -78,10 +79,10 @@ def test(layout: Layout, report: Report, name: str, urls: list[str], built: buil
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
-        statuses.append(testing.run_sources(layout, name))
+        statuses.append(testing.run_sources(layout, name, report.as_json))
     report.say("\ncontract tests of the installed packages", style="bold")
     with report.stage("contract tests"):
-        statuses.append(testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract"))
+        statuses.append(testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json))
     return next((status for status in statuses if status), 0)
 
 
@@ -93,6 +94,7 @@ def run() -> int:
     report = Report(args.json, handover.get("stages"))
     error: str | None = None
     status = 1
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # children are ended before the driver is
     try:
         if "lock" in handover:
             lock.adopt(handover["lock"])

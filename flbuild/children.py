@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+_live: set[int] = set()  # groups of this driver, for the thread that is interrupted while others wait for theirs
+
 
 def run(command: list[str], log: Path, work: Path, env: dict[str, str] | None = None, on_line: Callable[[str], None] | None = None) -> int:
     """Run a command; its output goes to `log`, and each line of standard output to `on_line` when that is given.
@@ -33,6 +35,7 @@ def run(command: list[str], log: Path, work: Path, env: dict[str, str] | None = 
         )
         record = work / f"group.{process.pid}"
         record.touch()
+        _live.add(process.pid)
         try:
             for raw in process.stdout or ():
                 on_line(raw.decode(errors="replace").rstrip("\n"))
@@ -42,7 +45,14 @@ def run(command: list[str], log: Path, work: Path, env: dict[str, str] | None = 
             process.wait()
             raise
         finally:
+            _live.discard(process.pid)
             record.unlink(missing_ok=True)
+
+
+def end_all() -> None:
+    """End every group that this process started and still waits for, in whatever thread."""
+    for group in list(_live):
+        end(group)
 
 
 def end(group: int) -> None:

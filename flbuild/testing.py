@@ -21,8 +21,8 @@ def suites(root: Path) -> list[Path]:
     return [folder for name in SUITES if (folder := root / "tests" / name).is_dir() and any(folder.rglob("test_*.py"))]
 
 
-def run_sources(layout: Layout, variant: str) -> int:
-    """pytest over the source suites; its output is shown as it is.
+def run_sources(layout: Layout, variant: str, quiet: bool = False) -> int:
+    """pytest over the source suites; its output is shown as it is (`quiet`: on standard error, for `--json`).
 
     Returns:
         pytest's exit status.
@@ -38,11 +38,11 @@ def run_sources(layout: Layout, variant: str) -> int:
         "TORCH_FL_ENVIRONMENT": str(layout.environment(f"{variant}-test")),
     }
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={layout.root}"]
-    return subprocess.run([sys.executable, "-B", "-m", "pytest", *options, *folders], env=env, cwd=layout.root).returncode
+    return subprocess.run([sys.executable, "-B", "-m", "pytest", *options, *folders], env=env, cwd=layout.root, stdout=sys.stderr if quiet else None).returncode
 
 
-def run_contract(prefix: Path, work: Path) -> int:
+def run_contract(prefix: Path, work: Path, quiet: bool = False) -> int:
     """The contract suite, from the installed package, in a folder that has none of the sources."""
     work.mkdir(parents=True, exist_ok=True)
     options = ["-q", "-p", "no:cacheprovider", "--pyargs", CONTRACT]
-    return subprocess.run([prefix / "bin/python", "-B", "-m", "pytest", *options], env=demo.environment_variables(prefix), cwd=work).returncode
+    return subprocess.run([prefix / "bin/python", "-B", "-m", "pytest", *options], env=demo.environment_variables(prefix), cwd=work, stdout=sys.stderr if quiet else None).returncode

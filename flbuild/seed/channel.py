@@ -213,11 +213,22 @@ def build_missing(layout: Layout, recipes: list[Recipe], stage: Stage) -> None:
         return children.run([sys.executable, "-B", "-m", "flbuild.worker", str(job)], log, layout.work, env, count), log
 
     with ThreadPoolExecutor() as pool:
-        for future in as_completed([pool.submit(run, i, g) for i, g in enumerate(groups) if g]):
-            status, log = future.result()
-            if status:
-                text = log.read_text(errors="replace")
-                raise disk_full(layout.artifacts) if DISK_FULL_TEXT in text else UserError(f"a seed package could not be built: {text.strip().splitlines()[-1]}; log: {log}")
+        try:
+            for future in as_completed([pool.submit(run, i, g) for i, g in enumerate(groups) if g]):
+                status, log = future.result()
+                if status:
+                    raise failure(layout, log)
+        except BaseException:
+            children.end_all()
+            raise
+
+
+def failure(layout: Layout, log: Path) -> UserError:
+    """The sentence for a seed package that could not be built."""
+    text = log.read_text(errors="replace").strip()
+    if DISK_FULL_TEXT in text:
+        return disk_full(layout.artifacts)
+    return UserError(f"a seed package could not be built: {text.splitlines()[-1] if text else 'no reason was given'}; the whole log is {log}")
 
 
 def compiler_variants(facts: dict[str, str]) -> dict[str, list[str]]:
