@@ -14,12 +14,8 @@ from flbuild.report import Report
 from flbuild.seed import channel as seed
 
 
-def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: list[str]) -> bool:
-    """Solve and install one environment.
-
-    Returns:
-        whether anything changed.
-    """
+def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: list[str]) -> None:
+    """Solve and install one environment."""
     prefix, made = layout.environment(name), layout.work / f"{name}.lock"
     with report.stage(f"solve {name}") as stage:
         records = solve.lock(urls, wanted, made)
@@ -27,10 +23,9 @@ def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: 
     with report.stage(f"environment {name}") as stage:
         if environment.is_current(prefix, made):
             stage.skip("unchanged")
-            return False
-        environment.make(prefix, made, records, layout.package_cache, stage)
-        stage.detail = f"{len(records)} packages, hashes checked"
-    return True
+        else:
+            environment.make(prefix, made, records, layout.package_cache / "pkgs", stage)
+            stage.detail = f"{len(records)} packages, hashes checked"
 
 
 def main(args, layout: Layout, report: Report) -> int:
@@ -56,15 +51,17 @@ def main(args, layout: Layout, report: Report) -> int:
     built = build.run(layout, report, variant, urls, base, args.jobs, extra)
     everything = [layout.channel.as_uri(), *urls]
     wanted = solve.specs(built.packages, with_tests=False) + list(solve.COMPANIONS)
-    changed = install(layout, report, variant.stem, everything, wanted)
+    install(layout, report, variant.stem, everything, wanted)
     prefix = layout.environment(variant.stem)
     report.results |= {"environment": str(prefix), "channel": str(layout.channel), "lock": str(prefix / environment.LOCK)}
 
-    if args.demo or (args.demo is None and changed and not args.test):
+    shown = prefix / environment.DEMONSTRATED
+    if args.demo or (args.demo is None and not args.test and not shown.exists()):
         for script in demo.examples(layout.root):
             report.say(f"\ndemonstration {script.relative_to(layout.root)}", style="bold")
             with report.stage(script.name):
                 demo.run(prefix, script, quiet=args.json)
+        shown.touch()
     if args.test:
         return test(layout, report, variant.stem, everything, built)
     report.say(demo.closing(prefix, variant.stem))
@@ -79,7 +76,7 @@ def test(layout: Layout, report: Report, name: str, urls: list[str], built: buil
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
-        statuses.append(testing.run_sources(layout, name, report.as_json))
+        statuses.append(testing.run_sources(layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json))
     report.say("\ncontract tests of the installed packages", style="bold")
     with report.stage("contract tests"):
         statuses.append(testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json))

@@ -74,7 +74,7 @@ def package_names(recipe: Path) -> list[str]:
 def forget(cache: Path, names: list[str]) -> None:
     """Remove extracted copies of the product from the package cache: rattler-build's tests would take a stale one."""
     for name in names:
-        for entry in [*cache.glob(f"pkgs/{name}-*"), *cache.glob(f"{name}-*")]:
+        for entry in cache.glob(f"pkgs/{name}-*"):
             remove(entry)
 
 
@@ -146,7 +146,7 @@ def run(layout: Layout, report: Report, variant: Path, channels: list[str], base
         return Built(packages, False)
     report.say(f"packages of {name}: {why}")
     output = layout.quarantine(f"build-{name}")
-    names, cache = package_names(recipe_file(layout)), layout.artifacts / "cache" / "rattler"
+    names, cache = package_names(recipe_file(layout)), layout.package_cache
     variants = [str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()]
     forget(cache, names)
     with report.stage("build") as stage:

@@ -16,6 +16,7 @@ from flbuild.report import Stage
 
 LOCK = "pixi.lock"
 UNFINISHED = ".incomplete"
+DEMONSTRATED = ".demonstrated"  # the demonstrations ran well in what is installed
 
 
 def local_file(record: RepoDataRecord) -> Path | None:
@@ -67,7 +68,8 @@ def make(prefix: Path, lock: Path, records: list[RepoDataRecord], cache: Path, s
         remove(prefix)
     prefix.mkdir(parents=True, exist_ok=True)
     (prefix / UNFINISHED).touch()
-    (prefix / LOCK).unlink(missing_ok=True)
+    for file in (LOCK, DEMONSTRATED):
+        (prefix / file).unlink(missing_ok=True)
     try:
         asyncio.run(install(records, prefix, cache_dir=cache, show_progress=False, reporter=Reporter(stage)))
     except Exception as error:  # the binding has one exception for all causes

@@ -21,8 +21,11 @@ def suites(root: Path) -> list[Path]:
     return [folder for name in SUITES if (folder := root / "tests" / name).is_dir() and any(folder.rglob("test_*.py"))]
 
 
-def run_sources(layout: Layout, variant: str, quiet: bool = False) -> int:
+def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = False) -> int:
     """pytest over the source suites; its output is shown as it is (`quiet`: on standard error, for `--json`).
+
+    Args:
+        base_channel: folder or URL of the channel that dependencies come from.
 
     Returns:
         pytest's exit status.
@@ -30,13 +33,16 @@ def run_sources(layout: Layout, variant: str, quiet: bool = False) -> int:
     folders = suites(layout.root)
     if not folders:
         raise UserError(f"there are no tests below {layout.root / 'tests'}; is the clone whole?")
+    prefix = layout.environment(f"{variant}-test")
     env = os.environ | {
         "PYTHONPATH": str(layout.root),
+        "RATTLER_CACHE_DIR": str(layout.package_cache),
         "TORCH_FL_CHANNEL": str(layout.channel),
-        "TORCH_FL_SEED_CHANNEL": str(layout.seed),
-        "TORCH_FL_VARIANT": variant,
-        "TORCH_FL_ENVIRONMENT": str(layout.environment(f"{variant}-test")),
+        "TORCH_FL_BASE_CHANNEL": base_channel,
+        "TORCH_FL_ENVIRONMENT": str(prefix),
     }
+    for library in prefix.glob("lib/libtorch_fl_platform_*.so"):
+        env["FLAGOS_PLATFORM_LIBRARY"] = str(library)
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={layout.root}"]
     return subprocess.run([sys.executable, "-B", "-m", "pytest", *options, *folders], env=env, cwd=layout.root, stdout=sys.stderr if quiet else None).returncode
 
