@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flbuild.errors import UserError
 
-NAMES = ("digits.py", "text_model.py")
+NAMES = ("digits.py", "transformer.py")
 
 
 def examples(root: Path) -> list[Path]:
