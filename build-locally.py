@@ -3,6 +3,7 @@
 
 This file parses under very old interpreters, so that they get a sentence and not a SyntaxError; the work is in flbuild/.
 """
+
 import os
 import sys
 

@@ -7,7 +7,19 @@ import os
 import signal
 import sys
 
-from flbuild import arguments, bootstrap, build, channels, children, demo, environment, lock, solve, testing, variant_files
+from flbuild import (
+    arguments,
+    bootstrap,
+    build,
+    channels,
+    children,
+    demo,
+    environment,
+    lock,
+    solve,
+    testing,
+    variant_files,
+)
 from flbuild.errors import UserError, from_os_error
 from flbuild.layout import Layout, remove
 from flbuild.report import Report
@@ -20,6 +32,8 @@ def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: 
     with report.stage(f"solve {name}") as stage:
         records = solve.lock(urls, wanted, made)
         stage.detail = f"{len(records)} packages"
+    if not environment.is_current(prefix, made):
+        report.say(environment.sizes(records))
     with report.stage(f"environment {name}") as stage:
         if environment.is_current(prefix, made):
             stage.skip("unchanged")
@@ -53,7 +67,11 @@ def main(args, layout: Layout, report: Report) -> int:
     wanted = solve.specs(built.packages, with_tests=False) + list(solve.COMPANIONS)
     install(layout, report, variant.stem, everything, wanted)
     prefix = layout.environment(variant.stem)
-    report.results |= {"environment": str(prefix), "channel": str(layout.channel), "lock": str(prefix / environment.LOCK)}
+    report.results |= {
+        "environment": str(prefix),
+        "channel": str(layout.channel),
+        "lock": str(prefix / environment.LOCK),
+    }
 
     shown = prefix / environment.DEMONSTRATED
     if args.demo or (args.demo is None and not args.test and not shown.exists()):
@@ -71,15 +89,23 @@ def main(args, layout: Layout, report: Report) -> int:
 def test(layout: Layout, report: Report, name: str, urls: list[str], built: build.Built) -> int:
     """Every suite; the first failure decides the exit status, and none keeps the others from running."""
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
-        raise UserError(f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml.")
+        raise UserError(
+            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
+        )
     install(layout, report, f"{name}-test", urls, solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS))
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
-        statuses.append(testing.run_sources(layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json))
+        statuses.append(
+            testing.run_sources(
+                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
+            )
+        )
     report.say("\ncontract tests of the installed packages", style="bold")
     with report.stage("contract tests"):
-        statuses.append(testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json))
+        statuses.append(
+            testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json)
+        )
     return next((status for status in statuses if status), 0)
 
 

@@ -40,10 +40,27 @@ def parser() -> argparse.ArgumentParser:
         " conda channel (repeat it for several, the first comes first), `auto` (default) is conda-forge or your configured mirror if it"
         " answers within 3 s, else the seed",
     )
-    made.add_argument("--platform", default="linux-64", metavar="SUBDIR", help="conda platform to build for (only linux-64)")
-    made.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="parallel compiler runs (default: %(default)s)")
-    made.add_argument("--test", action="store_true", help="build if needed, then run the whole test suite; its status is the exit status")
-    made.add_argument("--demo", action=argparse.BooleanOptionalAction, default=None, help="run the demonstration (default: once after each new install, unless --test)")
+    made.add_argument(
+        "--platform", default="linux-64", metavar="SUBDIR", help="conda platform to build for (only linux-64)"
+    )
+    made.add_argument(
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="parallel compiler runs (default: %(default)s)",
+    )
+    made.add_argument(
+        "--test",
+        action="store_true",
+        help="build if needed, then run the whole test suite; its status is the exit status",
+    )
+    made.add_argument(
+        "--demo",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="run the demonstration (default: once after each new install, unless --test)",
+    )
     made.add_argument("--json", action="store_true", help="print one JSON document of the stages instead of lines")
     made.add_argument("--clean", action="store_true", help="remove build_artifacts/ and stop")
     return made

@@ -49,7 +49,9 @@ def start(argv: list[str]) -> int:
         descriptor = lock.take(layout.artifacts)
         stage = make_tools(layout, quiet=args.json)
         handover = {"lock": descriptor, "stages": [stage]}
-        os.execve(layout.tools / "bin/python", ["python", "-B", "-m", "flbuild", *argv], clean_environment(layout, handover))
+        os.execve(
+            layout.tools / "bin/python", ["python", "-B", "-m", "flbuild", *argv], clean_environment(layout, handover)
+        )
     except UserError as error:
         return fail(error, args.json)
     except OSError as error:
@@ -107,7 +109,9 @@ def make_tools(layout: Layout, quiet: bool) -> dict:
     made = layout.quarantine("tools")
     done = subprocess.run([base_interpreter(), "-I", "-m", "venv", made], capture_output=True, text=True)
     if done.returncode:
-        raise UserError(f"no tool environment could be made: {pip.shorten((done.stderr or done.stdout).strip().splitlines()[-1])}")
+        raise UserError(
+            f"no tool environment could be made: {pip.shorten((done.stderr or done.stdout).strip().splitlines()[-1])}"
+        )
     options = ["install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(requirements)]
     pip.run(made / "bin/python", options, layout.logs / "tools.log")
     (made / "digest").write_text(digest)
@@ -120,6 +124,10 @@ def make_tools(layout: Layout, quiet: bool) -> dict:
 
 def clean_environment(layout: Layout, handover: dict) -> dict[str, str]:
     """The caller's environment without what would leak into a build."""
-    kept = {name: value for name, value in os.environ.items() if not UNWANTED.fullmatch(name) or name == "TORCH_FL_PIXI_SCHEMA"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not UNWANTED.fullmatch(name) or name == "TORCH_FL_PIXI_SCHEMA"
+    }
     search = [str(layout.tools / "bin"), kept.get("PATH", os.defpath)]
     return kept | {"PATH": os.pathsep.join(search), "PYTHONPATH": str(ROOT), HANDOVER: json.dumps(handover)}

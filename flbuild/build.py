@@ -114,7 +114,9 @@ def run_job(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_lin
     if children.run([sys.executable, "-B", "-m", "flbuild.worker", str(file)], log, layout.work, env, on_line) == 0:
         return
     text = log.read_text(errors="replace")
-    for script_log in sorted(Path(job.get("output", os.devnull)).glob("bld/*/work/conda_build.log"), key=os.path.getmtime)[-1:]:
+    for script_log in sorted(
+        Path(job.get("output", os.devnull)).glob("bld/*/work/conda_build.log"), key=os.path.getmtime
+    )[-1:]:
         shutil.copy(script_log, layout.logs / f"{name}-script.log")
         log, text = layout.logs / f"{name}-script.log", script_log.read_text(errors="replace") + last_error(text)
     if DISK_FULL_TEXT in text:
@@ -129,7 +131,9 @@ def last_error(text: str) -> str:
     return "\n" + lines[-1].split("PyRattlerBuildError: ")[-1] if lines else "\nsee above"
 
 
-def run(layout: Layout, report: Report, variant: Path, channels: list[str], base: str, jobs: int, extra_variants: list[Path]) -> Built:
+def run(
+    layout: Layout, report: Report, variant: Path, channels: list[str], base: str, jobs: int, extra_variants: list[Path]
+) -> Built:
     """Have a variant's packages in the channel.
 
     Args:
@@ -147,10 +151,18 @@ def run(layout: Layout, report: Report, variant: Path, channels: list[str], base
     report.say(f"packages of {name}: {why}")
     output = layout.quarantine(f"build-{name}")
     names, cache = package_names(recipe_file(layout)), layout.package_cache
-    variants = [str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()]
+    variants = [
+        str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
+    ]
     forget(cache, names)
     with report.stage("build") as stage:
-        job = {"kind": "build", "recipe": str(recipe_file(layout)), "variants": variants, "channels": channels, "output": str(output)}
+        job = {
+            "kind": "build",
+            "recipe": str(recipe_file(layout)),
+            "variants": variants,
+            "channels": channels,
+            "output": str(output),
+        }
         run_job(layout, job, f"build-{name}", jobs, cache)
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
@@ -166,7 +178,9 @@ def run(layout: Layout, report: Report, variant: Path, channels: list[str], base
     return Built(files, True)
 
 
-def test(layout: Layout, name: str, made: list[Path], channels: list[str], jobs: int, cache: Path, stage: Stage) -> None:
+def test(
+    layout: Layout, name: str, made: list[Path], channels: list[str], jobs: int, cache: Path, stage: Stage
+) -> None:
     """Run the packages' own tests."""
     done = 0
 
@@ -175,7 +189,14 @@ def test(layout: Layout, name: str, made: list[Path], channels: list[str], jobs:
         stage.advance(done, len(made), line.removeprefix("testing "))
         done += 1
 
-    run_job(layout, {"kind": "test", "packages": [str(p) for p in made], "channels": channels}, f"test-{name}", jobs, cache, count)
+    run_job(
+        layout,
+        {"kind": "test", "packages": [str(p) for p in made], "channels": channels},
+        f"test-{name}",
+        jobs,
+        cache,
+        count,
+    )
     stage.detail = f"{len(made)} packages"
 
 

@@ -18,7 +18,13 @@ def condarc_files() -> list[Path]:
     """conda's configuration files, the most specific first."""
     home = Path.home()
     named = [Path(os.environ["CONDARC"])] if os.environ.get("CONDARC") else []
-    return [*named, home / ".condarc", home / ".conda" / ".condarc", home / ".config/conda/.condarc", Path("/etc/conda/.condarc")]
+    return [
+        *named,
+        home / ".condarc",
+        home / ".conda" / ".condarc",
+        home / ".config/conda/.condarc",
+        Path("/etc/conda/.condarc"),
+    ]
 
 
 def configured() -> list[str]:
@@ -38,14 +44,21 @@ def configured() -> list[str]:
         if isinstance(said.get("channel_alias"), str):
             config = ChannelConfig(channel_alias=said["channel_alias"].rstrip("/") + "/")
         names += [str(name) for name in said.get("channels") or []]
-        names += [f"{url.rstrip('/')}/{name}" if not url.rstrip("/").endswith(name) else url for name, url in (said.get("custom_channels") or {}).items()]
+        names += [
+            f"{url.rstrip('/')}/{name}" if not url.rstrip("/").endswith(name) else url
+            for name, url in (said.get("custom_channels") or {}).items()
+        ]
     try:
         shared = Config.load_from_default_locations()
         names += list(shared.default_channels or [])
         mirrors = {str(k): list(v) for k, v in dict(shared.mirrors or {}).items()}
     except Exception:  # a broken file of another tool must not stop a build that does not need it
         mirrors = {}
-    urls = [str(Channel(name, config).base_url) for name in names + ["conda-forge"] if name not in ("defaults", "nodefaults")]
+    urls = [
+        str(Channel(name, config).base_url)
+        for name in names + ["conda-forge"]
+        if name not in ("defaults", "nodefaults")
+    ]
     ordered: dict[str, None] = {}
     for url in urls:
         for mirror in mirrors.get(url, []) + mirrors.get(url.rstrip("/"), []):

@@ -16,7 +16,13 @@ from pathlib import Path
 _live: set[int] = set()  # groups of this driver, for the thread that is interrupted while others wait for theirs
 
 
-def run(command: list[str], log: Path, work: Path, env: dict[str, str] | None = None, on_line: Callable[[str], None] | None = None) -> int:
+def run(
+    command: list[str],
+    log: Path,
+    work: Path,
+    env: dict[str, str] | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> int:
     """Run a command; its output goes to `log`, and each line of standard output to `on_line` when that is given.
 
     Returns:

@@ -31,7 +31,9 @@ def run(prefix: Path, script: Path, quiet: bool) -> None:
     Raises:
         UserError: it failed.
     """
-    done = subprocess.run([prefix / "bin/python", script], env=environment_variables(prefix), stdout=subprocess.DEVNULL if quiet else None)
+    done = subprocess.run(
+        [prefix / "bin/python", script], env=environment_variables(prefix), stdout=subprocess.DEVNULL if quiet else None
+    )
     if done.returncode:
         raise UserError(f"the demonstration {script} failed with status {done.returncode}; its output is above.")
 

@@ -46,6 +46,13 @@ def check_hashes(records: list[RepoDataRecord], stage: Stage) -> None:
             )
 
 
+def sizes(records: list[RepoDataRecord]) -> str:
+    """What an installation will download and take, for a person."""
+    packed = sum(record.size or 0 for record in records)
+    remote = sum(record.size or 0 for record in records if local_file(record) is None)
+    return f"environment: {remote / 1e6:.0f} MB to download, about {packed * 4 / 1e9:.1f} GB on disk (less where files are hard-linked)"
+
+
 def folder_to_delete(file: Path) -> Path:
     """The channel a package lies in."""
     return file.parent.parent
@@ -75,7 +82,9 @@ def make(prefix: Path, lock: Path, records: list[RepoDataRecord], cache: Path, s
     except Exception as error:  # the binding has one exception for all causes
         if DISK_FULL_TEXT in str(error):
             raise disk_full(prefix) from None
-        raise UserError(f"the environment could not be installed: {' '.join(str(error).split())}; delete {prefix} and run again.") from error
+        raise UserError(
+            f"the environment could not be installed: {' '.join(str(error).split())}; delete {prefix} and run again."
+        ) from error
     os.link(lock, prefix / LOCK)
     (prefix / UNFINISHED).unlink()
 

@@ -13,7 +13,9 @@ class UserError(Exception):
 
 
 def disk_full(folder: Path) -> UserError:
-    return UserError(f"the disk that holds {folder} is full; free some space (`--clean` removes build_artifacts) and run again.")
+    return UserError(
+        f"the disk that holds {folder} is full; free some space (`--clean` removes build_artifacts) and run again."
+    )
 
 
 def from_os_error(error: OSError, folder: Path) -> UserError:
@@ -21,5 +23,7 @@ def from_os_error(error: OSError, folder: Path) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full(folder)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return UserError(f"no permission to write {error.filename or folder}; make it yours (chown) or build in another clone.")
+        return UserError(
+            f"no permission to write {error.filename or folder}; make it yours (chown) or build in another clone."
+        )
     return UserError(f"{error.strerror or error}: {error.filename or folder}")

@@ -25,7 +25,9 @@ def take(artifacts: Path) -> int:
     except BlockingIOError:
         holder = os.read(descriptor, 32).decode().strip() or "unknown"
         os.close(descriptor)
-        raise UserError(f"another build-locally.py (process {holder}) is working in {artifacts}; wait for it or end it.") from None
+        raise UserError(
+            f"another build-locally.py (process {holder}) is working in {artifacts}; wait for it or end it."
+        ) from None
     os.ftruncate(descriptor, 0)
     os.write(descriptor, str(os.getpid()).encode())
     os.set_inheritable(descriptor, True)

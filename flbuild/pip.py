@@ -18,16 +18,31 @@ class NotFound(UserError):
     """No index or folder that pip knows has the release."""
 
 
-def run(python: Path | str, arguments: list[str], log: Path, on_line: Callable[[str], None] = lambda line: None) -> None:
+def run(
+    python: Path | str, arguments: list[str], log: Path, on_line: Callable[[str], None] = lambda line: None
+) -> None:
     """Run `python -m pip ARGUMENTS`; its whole output goes to `log`.
 
     Raises:
         UserError: pip failed; the sentence says why.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [str(python), "-m", "pip", "--no-input", "--disable-pip-version-check", *arguments, "--retries", "2", "--progress-bar", "off"]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "--no-input",
+        "--disable-pip-version-check",
+        *arguments,
+        "--retries",
+        "2",
+        "--progress-bar",
+        "off",
+    ]
     with log.open("w") as sink:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
         try:
             for line in process.stdout:
                 sink.write(line)
@@ -45,9 +60,11 @@ def explain(output: str, log: Path) -> UserError:
     """The sentence for a failed pip run."""
     if errors.DISK_FULL_TEXT in output:
         return errors.disk_full(log.parent)
-    mismatch = re.search(r"^\s+(\S.*?) from (\S+).*\n\s+Expected sha256 (\w+)(?:\n\s+Expected .*)*\n\s+Got\s+(\w+)", output, re.M)
+    mismatch = re.search(
+        r"^\s+(\S.*?) from (\S+).*\n\s+Expected sha256 (\w+)(?:\n\s+Expected .*)*\n\s+Got\s+(\w+)", output, re.MULTILINE
+    )
     if mismatch:
-        what, where, expected, got = mismatch.groups()
+        _what, where, expected, got = mismatch.groups()
         wheel = where.split("#")[0].rsplit("/", 1)[-1]
         return UserError(
             f"the wheel {wheel} is not the one that was pinned (sha256 expected {expected}, got {got}): it is corrupted or was"
@@ -56,10 +73,14 @@ def explain(output: str, log: Path) -> UserError:
     reason = next((word for word in NETWORK if word in output), None)
     if reason:
         said = next(line.strip() for line in output.splitlines() if reason in line)
-        return UserError(f"PyPI cannot be reached ({shorten(said)}); check the network or pip's proxy and index settings (pip config list).")
+        return UserError(
+            f"PyPI cannot be reached ({shorten(said)}); check the network or pip's proxy and index settings (pip config list)."
+        )
     missing = re.search(r"No matching distribution found for (\S+)", output)
     if missing:
-        return NotFound(f"PyPI, as pip is configured here, has no {missing[1]} for this Python; see {log} and `pip config list`.")
+        return NotFound(
+            f"PyPI, as pip is configured here, has no {missing[1]} for this Python; see {log} and `pip config list`."
+        )
     said = [line.removeprefix("ERROR:").strip() for line in output.splitlines() if line.startswith("ERROR:")]
     return UserError(f"pip failed: {shorten(said[-1] if said else output.strip()[-200:])}; its whole output is {log}")
 
@@ -70,5 +91,5 @@ def shorten(text: str, limit: int = 240) -> str:
 
 def download_bytes(requirements: Path) -> int:
     """The size of all wheels of a list, as its head line says."""
-    said = re.search(r"^# download-bytes: (\d+)", requirements.read_text(), re.M)
+    said = re.search(r"^# download-bytes: (\d+)", requirements.read_text(), re.MULTILINE)
     return int(said[1]) if said else 0

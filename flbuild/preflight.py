@@ -20,20 +20,28 @@ from pathlib import Path
 from flbuild.errors import UserError
 
 OLDEST_GXX = 11
-DISK_BYTES = 4_000_000_000  # tools 0.3, wheels 0.3, seed 0.6, two environments (hard links) 1.2, build 0.5 GB; rounded up
+DISK_BYTES = (
+    4_000_000_000  # tools 0.3, wheels 0.3, seed 0.6, two environments (hard links) 1.2, build 0.5 GB; rounded up
+)
 PROBE = "#include <concepts>\n#include <span>\ntemplate <std::integral T> T f(T x) { return x; }\nint main() { return f(0); }\n"
 
 
 def check_system() -> None:
     if sys.platform != "linux":
-        raise UserError(f"torch-fl builds on Linux only, and this is {platform.system()}; use a Linux machine or container.")
+        raise UserError(
+            f"torch-fl builds on Linux only, and this is {platform.system()}; use a Linux machine or container."
+        )
     machine = platform.machine()
     if machine not in ("x86_64", "AMD64"):
         raise UserError(f"torch-fl builds on x86_64 for now, and this machine is {machine}; use an x86_64 machine.")
     if platform.libc_ver()[0] != "glibc":
-        raise UserError("torch-fl needs glibc and this system has another C library (musl?); use Debian, Ubuntu, Fedora or the like.")
+        raise UserError(
+            "torch-fl needs glibc and this system has another C library (musl?); use Debian, Ubuntu, Fedora or the like."
+        )
     if sys.implementation.name != "cpython":
-        raise UserError(f"torch-fl needs CPython and this is {sys.implementation.name}; run build-locally.py with python3.")
+        raise UserError(
+            f"torch-fl needs CPython and this is {sys.implementation.name}; run build-locally.py with python3."
+        )
 
 
 def check_venv() -> None:
@@ -48,7 +56,9 @@ def check_venv() -> None:
 def check_headers(include: str | None = None) -> None:
     folder = include or sysconfig.get_path("include")
     if not Path(folder, "Python.h").is_file():
-        raise UserError(f"Python's headers are missing ({folder}/Python.h); install them: sudo apt install python{python_version()}-dev")
+        raise UserError(
+            f"Python's headers are missing ({folder}/Python.h); install them: sudo apt install python{python_version()}-dev"
+        )
 
 
 def compiler(variable: str, default: str) -> list[str]:
@@ -70,14 +80,20 @@ def check_compiler() -> None:
     command = compiler("CXX", "g++")
     version = gcc_version(command)
     if int(version.split(".")[0]) < OLDEST_GXX:
-        raise UserError(f"{command[0]} is version {version} and torch-fl needs g++ >= {OLDEST_GXX}; install one: sudo apt install g++-{OLDEST_GXX} and set CXX=g++-{OLDEST_GXX} CC=gcc-{OLDEST_GXX}")
+        raise UserError(
+            f"{command[0]} is version {version} and torch-fl needs g++ >= {OLDEST_GXX}; install one: sudo apt install g++-{OLDEST_GXX} and set CXX=g++-{OLDEST_GXX} CC=gcc-{OLDEST_GXX}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.cpp")
         source.write_text(PROBE)
-        done = subprocess.run([*command, "-std=c++20", source, "-o", Path(folder, "probe")], capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, "-std=c++20", source, "-o", Path(folder, "probe")], capture_output=True, text=True
+        )
     if done.returncode:
         reason = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-200:])
-        raise UserError(f"{command[0]} cannot compile and link a small C++20 program ({reason}); repair it: sudo apt install --reinstall g++ libc6-dev")
+        raise UserError(
+            f"{command[0]} cannot compile and link a small C++20 program ({reason}); repair it: sudo apt install --reinstall g++ libc6-dev"
+        )
 
 
 def gcc_version(command: list[str]) -> str:
@@ -90,7 +106,9 @@ def gcc_version(command: list[str]) -> str:
     about = subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
     version = done.stdout.strip()
     if done.returncode or "clang" in about or not re.fullmatch(r"\d+(\.\d+)*", version):
-        raise UserError(f"{command[0]} is not GCC; install it (sudo apt install g++) or point CC and CXX at gcc and g++.")
+        raise UserError(
+            f"{command[0]} is not GCC; install it (sudo apt install g++) or point CC and CXX at gcc and g++."
+        )
     return version
 
 

@@ -50,7 +50,14 @@ class Report:
     def stage(self, name: str) -> Iterator[Stage]:
         """Time a step; its line is printed when it is over."""
         stage, begun = Stage(name), time.monotonic()
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[doing]}"))
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[doing]}"),
+        )
         shown = not self.as_json and self.console.is_terminal
         with Progress(*columns, console=self.console, transient=True, disable=not shown) as progress:
             stage._progress = progress

@@ -46,7 +46,9 @@ def lock(channels: list[str], wanted: list[str], file: Path) -> list[RepoDataRec
     """
     detected = VirtualPackage.detect(VirtualPackageOverrides.from_env())
     try:
-        records = asyncio.run(solve(channels, wanted, virtual_packages=detected, channel_priority=ChannelPriority.Strict))
+        records = asyncio.run(
+            solve(channels, wanted, virtual_packages=detected, channel_priority=ChannelPriority.Strict)
+        )
     except SolverError as error:
         raise UserError(f"no environment fits these packages: {' '.join(str(error).split())}") from None
     platform = LockPlatform(SUBDIR)
@@ -62,4 +64,8 @@ def lock(channels: list[str], wanted: list[str], file: Path) -> list[RepoDataRec
 def locked(file: Path) -> list[RepoDataRecord]:
     """The records of a lock, as it is on disk."""
     environment = LockFile.from_path(file).environment("default")
-    return [record for platform in environment.platforms() for record in environment.conda_repodata_records_for_platform(platform)]
+    return [
+        record
+        for platform in environment.platforms()
+        for record in environment.conda_repodata_records_for_platform(platform)
+    ]

@@ -44,11 +44,21 @@ def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = F
     for library in prefix.glob("lib/libtorch_fl_platform_*.so"):
         env["FLAGOS_PLATFORM_LIBRARY"] = str(library)
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={layout.root}"]
-    return subprocess.run([sys.executable, "-B", "-m", "pytest", *options, *folders], env=env, cwd=layout.root, stdout=sys.stderr if quiet else None).returncode
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", *options, *folders],
+        env=env,
+        cwd=layout.root,
+        stdout=sys.stderr if quiet else None,
+    ).returncode
 
 
 def run_contract(prefix: Path, work: Path, quiet: bool = False) -> int:
     """The contract suite, from the installed package, in a folder that has none of the sources."""
     work.mkdir(parents=True, exist_ok=True)
     options = ["-q", "-p", "no:cacheprovider", "--pyargs", CONTRACT]
-    return subprocess.run([prefix / "bin/python", "-B", "-m", "pytest", *options], env=demo.environment_variables(prefix), cwd=work, stdout=sys.stderr if quiet else None).returncode
+    return subprocess.run(
+        [prefix / "bin/python", "-B", "-m", "pytest", *options],
+        env=demo.environment_variables(prefix),
+        cwd=work,
+        stdout=sys.stderr if quiet else None,
+    ).returncode

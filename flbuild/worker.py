@@ -24,7 +24,9 @@ from flbuild.digest import sha256_file
 def build_one(recipe: str, **options) -> None:
     with warnings.catch_warnings():  # the supported call shares no compile between outputs
         warnings.simplefilter("ignore", DeprecationWarning)
-        build_recipes([recipe], package_format="conda:1", ignore_recipe_variants=True, no_include_recipe=True, **options)
+        build_recipes(
+            [recipe], package_format="conda:1", ignore_recipe_variants=True, no_include_recipe=True, **options
+        )
 
 
 def seed(recipes: list[dict], output: str, store: str) -> None:

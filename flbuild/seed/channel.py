@@ -43,7 +43,13 @@ class Recipe:
 def code_files(root: Path) -> list[Path]:
     """What the content of seed packages depends on besides wheels and the host."""
     here = root / "flbuild" / "seed"
-    return [here / "wheel.py", here / "unpack.py", here / "interpreter.py", root / "recipe/seed/python", root / "recipe/seed/toolchain"]
+    return [
+        here / "wheel.py",
+        here / "unpack.py",
+        here / "interpreter.py",
+        root / "recipe/seed/python",
+        root / "recipe/seed/toolchain",
+    ]
 
 
 def host_facts() -> dict[str, str]:
@@ -66,7 +72,9 @@ def wheel_list(root: Path, part: str = "") -> Path:
     """
     path = root / "recipe" / "seed" / "wheels" / f"{interpreter_tags.current().py}{part}.txt"
     if not path.is_file():
-        raise UserError(f"there is no wheel list for Python {preflight.python_version()} ({path}); run with another Python or make it: python -m flbuild.seed.pin")
+        raise UserError(
+            f"there is no wheel list for Python {preflight.python_version()} ({path}); run with another Python or make it: python -m flbuild.seed.pin"
+        )
     return path
 
 
@@ -106,7 +114,16 @@ def fetch(layout: Layout, requirements: Path, stage: Stage) -> list[Path]:
     pinned = set(re.findall(r"sha256:([0-9a-f]{64})", requirements.read_text()))
     whole = (folder / "whole").exists() and all(sha256_file(file) in pinned for file in folder.glob("*.whl"))
     if not whole:  # pip keeps what is there and right, and replaces what is damaged
-        options = ["download", "--require-hashes", "--no-deps", "--only-binary=:all:", "-d", str(folder), "-r", str(requirements)]
+        options = [
+            "download",
+            "--require-hashes",
+            "--no-deps",
+            "--only-binary=:all:",
+            "-d",
+            str(folder),
+            "-r",
+            str(requirements),
+        ]
         pip.run(sys.executable, options, layout.logs / f"wheels-{requirements.stem}.log", count)
         (folder / "whole").touch()
     return sorted(folder.glob("*.whl"))
@@ -207,8 +224,15 @@ def build_missing(layout: Layout, recipes: list[Recipe], stage: Stage) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("")
         job = output / "job.json"
-        items = [{"name": r.name, "recipe": str(r.path), "variants": [str(r.variants)] if r.variants else None} for r in group]
-        job.write_text(json.dumps({"kind": "seed", "recipes": items, "output": str(output / "out"), "store": str(layout.seed_packages)}))
+        items = [
+            {"name": r.name, "recipe": str(r.path), "variants": [str(r.variants)] if r.variants else None}
+            for r in group
+        ]
+        job.write_text(
+            json.dumps(
+                {"kind": "seed", "recipes": items, "output": str(output / "out"), "store": str(layout.seed_packages)}
+            )
+        )
         env = os.environ | {"PYTHONPATH": str(layout.root), "RATTLER_CACHE_DIR": str(output / "cache")}
         return children.run([sys.executable, "-B", "-m", "flbuild.worker", str(job)], log, layout.work, env, count), log
 
@@ -228,7 +252,9 @@ def failure(layout: Layout, log: Path) -> UserError:
     text = log.read_text(errors="replace").strip()
     if DISK_FULL_TEXT in text:
         return disk_full(layout.artifacts)
-    return UserError(f"a seed package could not be built: {text.splitlines()[-1] if text else 'no reason was given'}; the whole log is {log}")
+    return UserError(
+        f"a seed package could not be built: {text.splitlines()[-1] if text else 'no reason was given'}; the whole log is {log}"
+    )
 
 
 def compiler_variants(facts: dict[str, str]) -> dict[str, list[str]]:
@@ -257,7 +283,9 @@ def make(layout: Layout, report: Report) -> str:
             stage.skip("unchanged")
         return sha256_text(json.dumps(identity(layout), sort_keys=True))
     size = pip.download_bytes(wheel_list(layout.root)) / 1e9
-    report.say(f"seed channel: {size:.1f} GB of wheels from PyPI and torch (0.2 GB, or 2.7 GB where pip finds no CPU build), disk 1.5 GB or 9 GB ({why})")
+    report.say(
+        f"seed channel: {size:.1f} GB of wheels from PyPI and torch (0.2 GB, or 2.7 GB where pip finds no CPU build), disk 1.5 GB or 9 GB ({why})"
+    )
     with report.stage("wheels") as stage:
         paths = download(layout, stage)
         stage.detail = f"{len(paths)} wheels, {sum(p.stat().st_size for p in paths) / 1e6:.0f} MB, hashes checked"

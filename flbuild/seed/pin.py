@@ -108,7 +108,9 @@ def main(arguments: list[str] | None = None) -> None:
     folder.mkdir(exist_ok=True)
     roots = [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
     for python in args.python:
-        version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True).strip()
+        version = subprocess.check_output(
+            [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
+        ).strip()
         pins, public = resolve(python, source, False), resolve(python, source, True)
         on_cpu = needed_on_cpu(pins | public, roots, version)
         torches = [pins.pop("torch", None), public.pop("torch", None)]

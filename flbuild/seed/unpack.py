@@ -30,7 +30,9 @@ def unpack_library(wheel: Path, prefix: Path) -> None:
         "data": prefix,
     }
     destination = SchemeDictionaryDestination(
-        {key: str(folder) for key, folder in scheme.items()}, interpreter=str(prefix / "bin/python"), script_kind="posix"
+        {key: str(folder) for key, folder in scheme.items()},
+        interpreter=str(prefix / "bin/python"),
+        script_kind="posix",
     )
     with WheelFile.open(wheel) as source:
         install(source, destination, additional_metadata={"INSTALLER": b"conda\n"})

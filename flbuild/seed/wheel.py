@@ -109,7 +109,11 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
     if wheel.name in PROGRAMS:
         run = []
     else:
-        run = [f"python >={tags.xy},<{tags.next_xy}.0a0", f"python_abi {tags.xy}.* *_{tags.cp}", *dependencies(wheel, others)]
+        run = [
+            f"python >={tags.xy},<{tags.next_xy}.0a0",
+            f"python_abi {tags.xy}.* *_{tags.cp}",
+            *dependencies(wheel, others),
+        ]
     requirements: dict = {"run": run}
     if name in RUN_EXPORTS:
         requirements["run_exports"] = [RUN_EXPORTS[name]]
@@ -122,7 +126,11 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
             "string": f"{tags.py}_h{digest}_0" if run else f"h{digest}_0",
             "script": {
                 "content": ['"$SEED_PYTHON" -B -m flbuild.seed.unpack "$SEED_WHEEL" "$PREFIX"'],
-                "env": {"SEED_PYTHON": sys.executable, "SEED_WHEEL": str(wheel.path), "PYTHONPATH": str(Path(__file__).parents[2])},
+                "env": {
+                    "SEED_PYTHON": sys.executable,
+                    "SEED_WHEEL": str(wheel.path),
+                    "PYTHONPATH": str(Path(__file__).parents[2]),
+                },
             },
             "python": {"skip_pyc_compilation": ["**/*.py"]},
             "dynamic_linking": {"binary_relocation": False, "missing_dso_allowlist": ["*"]},

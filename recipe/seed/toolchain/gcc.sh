@@ -15,7 +15,7 @@ cat >"$PREFIX/etc/conda/activate.d/activate-gcc_linux-64.sh" <<EOF
 export HOST=$triplet CC="\$CONDA_PREFIX/bin/$triplet-gcc"
 export AR="\$CONDA_PREFIX/bin/$triplet-ar" NM="\$CONDA_PREFIX/bin/$triplet-nm" RANLIB="\$CONDA_PREFIX/bin/$triplet-ranlib"
 if [ "\${CONDA_BUILD:-0}" = 1 ]; then
-    export CFLAGS="\${CFLAGS:-} -O2 -fPIC -isystem \$PREFIX/include -ffile-prefix-map=\$SRC_DIR=/usr/local/src/\$PKG_NAME -ffile-prefix-map=\$PREFIX=/usr/local"
+    export CFLAGS="\${CFLAGS:-} -O2 -fPIC -isystem \$PREFIX/include -ffile-prefix-map=\$SRC_DIR=/usr/local/src -ffile-prefix-map=\$PREFIX=/usr/local"
     export LDFLAGS="\${LDFLAGS:-} -Wl,-O2 -Wl,--as-needed -Wl,-rpath-link,\$PREFIX/lib -L\$PREFIX/lib"
     export CMAKE_ARGS="-DCMAKE_INSTALL_PREFIX=\$PREFIX -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=\$PREFIX"
 fi

@@ -9,6 +9,6 @@ done
 cat >"$PREFIX/etc/conda/activate.d/activate-gxx_linux-64.sh" <<EOF
 export CXX="\$CONDA_PREFIX/bin/$triplet-g++"
 if [ "\${CONDA_BUILD:-0}" = 1 ]; then
-    export CXXFLAGS="\${CXXFLAGS:-} -O2 -fPIC -isystem \$PREFIX/include -ffile-prefix-map=\$SRC_DIR=/usr/local/src/\$PKG_NAME -ffile-prefix-map=\$PREFIX=/usr/local"
+    export CXXFLAGS="\${CXXFLAGS:-} -O2 -fPIC -isystem \$PREFIX/include -ffile-prefix-map=\$SRC_DIR=/usr/local/src -ffile-prefix-map=\$PREFIX=/usr/local"
 fi
 EOF

@@ -67,7 +67,14 @@ def report() -> Report:
 def make_wheel(tmp_path: Path):
     """Write a valid wheel: make_wheel(name, version, files, requires)."""
 
-    def make(name: str, version: str, files: dict[str, str], requires: tuple[str, ...] = (), entry_points: str = "", tag: str = "py3-none-any") -> Path:
+    def make(
+        name: str,
+        version: str,
+        files: dict[str, str],
+        requires: tuple[str, ...] = (),
+        entry_points: str = "",
+        tag: str = "py3-none-any",
+    ) -> Path:
         info = f"{name}-{version}.dist-info"
         metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: A toy\nLicense: MIT"]
         content = dict(files)

@@ -56,7 +56,9 @@ def test_building_skipping_and_rebuilding(toy: Layout, report: Report) -> None:
     assert build.why_rebuild(toy, "plain", now)[0] == "packages are missing from the channel"
 
 
-def test_a_failing_script_shows_its_log_and_publishes_nothing(toy: Layout, report: Report, capfd: pytest.CaptureFixture) -> None:
+def test_a_failing_script_shows_its_log_and_publishes_nothing(
+    toy: Layout, report: Report, capfd: pytest.CaptureFixture
+) -> None:
     (toy.root / "src/make.sh").write_text("echo to be seen by the person >&2; exit 3\n")
     with pytest.raises(UserError, match=r"build failed: .*status 3.*; the whole log is .*build-plain-script\.log"):
         make(toy, report)
@@ -64,7 +66,9 @@ def test_a_failing_script_shows_its_log_and_publishes_nothing(toy: Layout, repor
     assert not toy.channel.exists()
 
 
-def test_a_failing_package_test_shows_its_output_and_publishes_nothing(toy: Layout, report: Report, capfd: pytest.CaptureFixture) -> None:
+def test_a_failing_package_test_shows_its_output_and_publishes_nothing(
+    toy: Layout, report: Report, capfd: pytest.CaptureFixture
+) -> None:
     (toy.root / "src/make.sh").write_text((toy.root / "src/make.sh").read_text().replace("echo 0 >", "echo 4 >"))
     with pytest.raises(UserError, match="test failed: .*toy, test 0: FAILED"):
         make(toy, report)
@@ -101,7 +105,12 @@ def test_an_interrupt_ends_the_whole_group(toy: Layout) -> None:
         "import sys; from pathlib import Path; from flbuild import children\n"
         "w = Path(sys.argv[1]); children.run(['sh', '-c', 'sleep 60 & touch started; wait'], w / 'log', w)"
     )
-    driver = subprocess.Popen([sys.executable, "-B", "-c", code, toy.work], cwd=toy.work, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+    driver = subprocess.Popen(
+        [sys.executable, "-B", "-c", code, toy.work],
+        cwd=toy.work,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
     wait_for((toy.work / "started").exists)
     group = int(next(toy.work.glob("group.*")).suffix[1:])
     driver.send_signal(signal.SIGINT)

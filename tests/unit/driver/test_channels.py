@@ -38,7 +38,9 @@ def condarc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A conda configuration file, and none of this machine's own."""
     file = tmp_path / "condarc"
     monkeypatch.setattr(channels, "condarc_files", lambda: [file])
-    monkeypatch.setattr(channels.Config, "load_from_default_locations", staticmethod(lambda: channels.Config.from_toml("")))
+    monkeypatch.setattr(
+        channels.Config, "load_from_default_locations", staticmethod(lambda: channels.Config.from_toml(""))
+    )
     return file
 
 

@@ -57,7 +57,9 @@ def test_from_nothing_to_an_environment_and_again(toy: Layout, drive) -> None:
     assert {"packages", "environment sweet"} == {name for name, was in skipped(document).items() if was}
     assert sum(stage["seconds"] for stage in document["stages"]) < 10
 
-    (toy.root / "src/make.sh").write_text((toy.root / "src/make.sh").read_text() + "echo more > $PREFIX/share/toy/more\n")
+    (toy.root / "src/make.sh").write_text(
+        (toy.root / "src/make.sh").read_text() + "echo more > $PREFIX/share/toy/more\n"
+    )
     drive("sweet")
     assert (toy.environment("sweet") / "share/toy/more").exists()
 

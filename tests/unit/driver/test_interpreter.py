@@ -33,17 +33,24 @@ def test_a_moved_copy_finds_everything_below_itself(python: str, tmp_path: Path)
     root = Path(__file__).parents[3]
     made, moved = tmp_path / "made", tmp_path / "moved elsewhere"
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root)}
-    version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True).strip()
+    version = subprocess.check_output(
+        [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
+    ).strip()
     subprocess.run([python, "-B", "-m", "flbuild.seed.interpreter", made], env=env, check=True)
     made.rename(moved)
     packages = moved / f"lib/python{version}/site-packages"
     (packages / "one_module.py").write_text("x = 1\n")
-    done = subprocess.run([moved / "bin/python", "-I", "-c", REPORT + "import one_module"], env={}, capture_output=True, text=True)
+    done = subprocess.run(
+        [moved / "bin/python", "-I", "-c", REPORT + "import one_module"], env={}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["prefix"] == str(moved)
     assert said["paths"]["purelib"] == said["paths"]["platlib"] == str(packages)
-    assert all(value == str(moved) or value.startswith(f"{moved}/") for value in (*said["paths"].values(), said["stdlib"], said["ctypes"]))
+    assert all(
+        value == str(moved) or value.startswith(f"{moved}/")
+        for value in (*said["paths"].values(), said["stdlib"], said["ctypes"])
+    )
     assert all(entry.startswith(str(moved)) for entry in said["path"])
     assert Path(said["paths"]["include"], "Python.h").is_file()
     assert not list(moved.rglob("EXTERNALLY-MANAGED"))
@@ -51,9 +58,14 @@ def test_a_moved_copy_finds_everything_below_itself(python: str, tmp_path: Path)
 
 def test_only_the_interpreter_s_own_folders_are_rewritten(tmp_path: Path) -> None:
     file = tmp_path / "data.py"
-    file.write_text("a = '/usr'\nb = '/usr/lib/python3.11'\nc = '/usr/lib/x86_64-linux-gnu'\nd = '-L/usr/share /opt/usr'\n")
+    file.write_text(
+        "a = '/usr'\nb = '/usr/lib/python3.11'\nc = '/usr/lib/x86_64-linux-gnu'\nd = '-L/usr/share /opt/usr'\n"
+    )
     interpreter.rewrite_prefix(file, "/usr", "/new", "3.11")
-    assert file.read_text() == "a = '/new'\nb = '/new/lib/python3.11'\nc = '/usr/lib/x86_64-linux-gnu'\nd = '-L/usr/share /opt/usr'\n"
+    assert (
+        file.read_text()
+        == "a = '/new'\nb = '/new/lib/python3.11'\nc = '/usr/lib/x86_64-linux-gnu'\nd = '-L/usr/share /opt/usr'\n"
+    )
     file.write_text("a = '/home/me/py'\nb = '/home/me/py/share'\nc = '/home/me/python'\n")
     interpreter.rewrite_prefix(file, "/home/me/py", "/new", "3.11")
     assert file.read_text() == "a = '/new'\nb = '/new/share'\nc = '/home/me/python'\n"

@@ -30,7 +30,9 @@ def test_publishing_replaces_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("renames_done", [0, 1, 2])
-def test_a_cut_between_the_renames_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames_done: int) -> None:
+def test_a_cut_between_the_renames_is_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames_done: int
+) -> None:
     place, made = folder(tmp_path / "channel", "old"), folder(tmp_path / "made", "new")
     real, done = os.rename, 0
 
@@ -62,7 +64,9 @@ def test_a_quarantine_is_empty_each_time(tmp_path: Path) -> None:
 def test_a_second_run_at_the_same_time_is_told(tmp_path: Path) -> None:
     descriptor = lock.take(tmp_path)
     code = "import sys; from pathlib import Path; from flbuild import lock; lock.take(Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
     assert f"another build-locally.py (process {os.getpid()}) is working in {tmp_path}" in done.stderr
     os.close(descriptor)
     os.close(lock.take(tmp_path))

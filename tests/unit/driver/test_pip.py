@@ -43,7 +43,9 @@ def test_a_corrupted_wheel_is_named_with_both_hashes(tmp_path: Path, make_wheel)
 
 def test_an_index_out_of_reach(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="^PyPI cannot be reached .*; check the network"):
-        download(tmp_path, "toy==1.0 --hash=sha256:" + "0" * 64, "--index-url", "http://127.0.0.1:9/simple", "--retries", "0")
+        download(
+            tmp_path, "toy==1.0 --hash=sha256:" + "0" * 64, "--index-url", "http://127.0.0.1:9/simple", "--retries", "0"
+        )
 
 
 def test_a_release_that_is_nowhere(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ def test_no_compiler(path: Path) -> None:
         preflight.check_compiler()
 
 
-def test_a_compiler_that_the_environment_names_and_that_is_not_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_that_the_environment_names_and_that_is_not_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake_compiler(path, "12.2.0")
     monkeypatch.setenv("CXX", "g++-99 -m64")
     with pytest.raises(UserError, match="CXX=g..-99 -m64 names no compiler"):
@@ -74,7 +76,9 @@ def test_another_compiler_under_gcc_s_name(path: Path) -> None:
 
 
 def test_no_headers(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=rf"Python.h\); install them: sudo apt install python{sys.version_info[0]}\.\d+-dev"):
+    with pytest.raises(
+        UserError, match=rf"Python.h\); install them: sudo apt install python{sys.version_info[0]}\.\d+-dev"
+    ):
         preflight.check_headers(str(tmp_path))
 
 

@@ -27,7 +27,7 @@ def pins(path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("path", LISTS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_every_line_is_exact_and_hashed(path: Path) -> None:
     assert pins(path)
-    assert re.search(r"^# download-bytes: \d+$", path.read_text(), re.M)
+    assert re.search(r"^# download-bytes: \d+$", path.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -36,7 +36,9 @@ def test_each_version_has_what_it_needs(version: str) -> None:
     assert not common.keys() & cuda.keys()
     assert cuda["torch"] == "2.13.0" and "torch" not in common
     assert any(name.startswith("nvidia-") for name in cuda)
-    roots = [Requirement(line) for line in (SEED / "requirements.in").read_text().splitlines() if line and line[0] != "#"]
+    roots = [
+        Requirement(line) for line in (SEED / "requirements.in").read_text().splitlines() if line and line[0] != "#"
+    ]
     assert {r.name for r in roots} - {"torch"} <= common.keys()
     assert (ROOT / f"flbuild/requirements/{version}.txt").is_file()
 

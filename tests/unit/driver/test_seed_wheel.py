@@ -30,8 +30,16 @@ def test_specs(requirement: str, spec: str) -> None:
 
 
 def test_dependencies_follow_markers_and_extras(make_wheel) -> None:
-    tool = Wheel.read(make_wheel("tool", "1.0", {"tool.py": ""}, ("always", 'only-fast>=2; extra == "fast"', 'other; extra == "slow"')))
-    app = Wheel.read(make_wheel("app", "2.0", {"app.py": ""}, ("tool[fast]>=1", 'old; python_version < "3"', 'win; sys_platform == "win32"')))
+    tool = Wheel.read(
+        make_wheel(
+            "tool", "1.0", {"tool.py": ""}, ("always", 'only-fast>=2; extra == "fast"', 'other; extra == "slow"')
+        )
+    )
+    app = Wheel.read(
+        make_wheel(
+            "app", "2.0", {"app.py": ""}, ("tool[fast]>=1", 'old; python_version < "3"', 'win; sys_platform == "win32"')
+        )
+    )
     known = {w.name: w for w in (tool, app)}
     assert wheel.dependencies(app, known) == ["tool >=1", "only-fast >=2"]
     assert wheel.dependencies(tool, known) == ["always"]
@@ -64,7 +72,11 @@ def test_unpacking(make_wheel, tmp_path: Path) -> None:
     file = make_wheel(
         "app",
         "2.0",
-        {"app/__init__.py": "def main():\n    print('it runs')\n", "app-2.0.data/data/share/app/x.txt": "x", "app-2.0.data/scripts/old": "#!python\nprint(1)\n"},
+        {
+            "app/__init__.py": "def main():\n    print('it runs')\n",
+            "app-2.0.data/data/share/app/x.txt": "x",
+            "app-2.0.data/scripts/old": "#!python\nprint(1)\n",
+        },
         entry_points="[console_scripts]\napp = app:main\n",
     )
     prefix = tmp_path / "prefix"
@@ -75,12 +87,16 @@ def test_unpacking(make_wheel, tmp_path: Path) -> None:
     assert list((packages / "app/__pycache__").glob("*.pyc"))
     assert (packages / "app-2.0.dist-info/INSTALLER").read_text().strip() == "conda"
     for script, said in (("app", "it runs"), ("old", "1")):
-        done = subprocess.run([prefix / "bin" / script], env={"PYTHONPATH": str(packages)}, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [prefix / "bin" / script], env={"PYTHONPATH": str(packages)}, capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == said
 
 
 def test_a_program_comes_without_its_python_wrapper(make_wheel, tmp_path: Path) -> None:
-    file = make_wheel("ninja", "1.0", {"ninja/__init__.py": "", "ninja-1.0.data/scripts/ninja": "#!/bin/sh\necho ninja\n"})
+    file = make_wheel(
+        "ninja", "1.0", {"ninja/__init__.py": "", "ninja-1.0.data/scripts/ninja": "#!/bin/sh\necho ninja\n"}
+    )
     unpack.main(file, tmp_path / "prefix")
     assert [p.name for p in (tmp_path / "prefix").iterdir()] == ["bin"]
     assert subprocess.check_output([tmp_path / "prefix/bin/ninja"], text=True) == "ninja\n"
