@@ -107,7 +107,7 @@ def make_tools(layout: Layout, quiet: bool) -> dict:
         why = "the requirements or the interpreter changed" if layout.tools.exists() else "first run"
         print(f"tools: downloading {pip.download_bytes(requirements) / 1e6:.0f} MB, 250 MB on disk ({why})", flush=True)
     made = layout.quarantine("tools")
-    done = subprocess.run([base_interpreter(), "-I", "-m", "venv", made], capture_output=True, text=True)
+    done = subprocess.run([base_interpreter(), "-I", "-m", "venv", made], capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(
             f"no tool environment could be made: {pip.shorten((done.stderr or done.stdout).strip().splitlines()[-1])}"

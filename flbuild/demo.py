@@ -32,7 +32,10 @@ def run(prefix: Path, script: Path, quiet: bool) -> None:
         UserError: it failed.
     """
     done = subprocess.run(
-        [prefix / "bin/python", script], env=environment_variables(prefix), stdout=subprocess.DEVNULL if quiet else None
+        [prefix / "bin/python", script],
+        env=environment_variables(prefix),
+        stdout=subprocess.DEVNULL if quiet else None,
+        check=False,
     )
     if done.returncode:
         raise UserError(f"the demonstration {script} failed with status {done.returncode}; its output is above.")

@@ -51,7 +51,7 @@ def copy_tree(source: Path, target: Path) -> None:
 
 def libpython(executable: Path) -> Path | None:
     """The shared library an interpreter is linked to, if it is not in the executable."""
-    listed = subprocess.run(["ldd", executable], capture_output=True, text=True).stdout
+    listed = subprocess.run(["ldd", executable], capture_output=True, text=True, check=False).stdout
     found = re.search(r"libpython\S+ => (/\S+)", listed)
     return Path(found[1]) if found else None
 

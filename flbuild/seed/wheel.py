@@ -117,7 +117,11 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
     requirements: dict = {"run": run}
     if name in RUN_EXPORTS:
         requirements["run_exports"] = [RUN_EXPORTS[name]]
-    digest = sha256_text(json.dumps([wheel.sha256, wheel.version, requirements, code], sort_keys=True))[:8]
+    digest = sha256_text(
+        json.dumps(
+            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), code], sort_keys=True
+        )
+    )[:8]
     return {
         "schema_version": 1,
         "package": {"name": name, "version": wheel.version},
