@@ -87,7 +87,8 @@ def check_compiler() -> None:
         source = Path(folder, "probe.cpp")
         source.write_text(PROBE)
         done = subprocess.run(
-            [*command, "-std=c++20", source, "-o", Path(folder, "probe")], capture_output=True, text=True, check=False)
+            [*command, "-std=c++20", source, "-o", Path(folder, "probe")], capture_output=True, text=True, check=False
+        )
     if done.returncode:
         reason = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-200:])
         raise UserError(
@@ -101,9 +102,9 @@ def gcc_version(command: list[str]) -> str:
     Raises:
         UserError: it is not GCC.
     """
-    done = subprocess.run([*command, "-dumpfullversion"], capture_output=True, text=True)
+    done = subprocess.run([*command, "-dumpfullversion"], capture_output=True, text=True, check=False)
     about = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
-    version = done.stdout.strip(, check=False)
+    version = done.stdout.strip()
     if done.returncode or "clang" in about or not re.fullmatch(r"\d+(\.\d+)*", version):
         raise UserError(
             f"{command[0]} is not GCC; install it (sudo apt install g++) or point CC and CXX at gcc and g++."

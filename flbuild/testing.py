@@ -59,7 +59,8 @@ def run_contract(prefix: Path, work: Path, quiet: bool = False) -> int:
     options = ["-q", "-p", "no:cacheprovider", "--pyargs", CONTRACT]
     return subprocess.run(
         [prefix / "bin/python", "-B", "-m", "pytest", *options],
-        env=demo.environment_variables(prefix, check=False),
+        env=demo.environment_variables(prefix),
         cwd=work,
+        check=False,
         stdout=sys.stderr if quiet else None,
     ).returncode
