@@ -6,7 +6,6 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -88,6 +87,9 @@ class Platform(Section):
     def _consistent(self) -> Platform:
         if self.emulated and self.sdk is not None:
             raise ValueError("an emulated platform has no [sdk]: remove one of the two")
+        digits = [version.replace(".", "") for version in self.sdk.versions] if self.sdk else []
+        if len(set(digits)) < len(digits):
+            raise ValueError("two sdk.versions have the same digits, and so the same build strings: leave one out")
         if self.python == []:
             raise ValueError('python is an empty list: write "any" or at least one minor')
         return self
@@ -173,10 +175,3 @@ def variants(platform: Platform) -> list[Variant]:
     if platform.sdk is None:
         return [Variant(platform=platform, sdk_version=None)]
     return [Variant(platform=platform, sdk_version=version) for version in platform.sdk.versions]
-
-
-def python_spec(minor: str) -> str:
-    """`3.11` as the value of the `python` variant key."""
-    if not re.fullmatch(PythonMinor.__metadata__[0].pattern, minor):
-        raise PlatformError(f"{minor}: not a Python minor such as 3.11")
-    return f"{minor}.* *_cp{minor.replace('.', '')}"

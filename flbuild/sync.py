@@ -17,7 +17,7 @@ import typer
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, python_spec, variants
+from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, variants
 
 # An absent value still needs a word: keys are always there, so that every variant renders the same recipe.
 NONE = "none"
@@ -48,7 +48,7 @@ def variant_file(variant: Variant) -> str:
     keys = variant_keys(variant)
     document: dict[str, object] = {key: [DoubleQuotedScalarString(value)] for key, value in keys.items()}
     if variant.platform.python != "any":
-        document["python"] = [DoubleQuotedScalarString(python_spec(minor)) for minor in variant.platform.python[-1:]]
+        document["python"] = [f"{variant.platform.python[-1]}.*"]
     document["zip_keys"] = [list(keys)]
     yaml = YAML()
     yaml.width = 200

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The one compile: configure, build and install everything into $PREFIX, and write down what was installed.
 set -euo pipefail
+export PYTHONDONTWRITEBYTECODE=1  # running Python must not add files to the packages
 
 if [ "$FLAGOS_SDK_VERSION" = none ]; then sdk_version=; else sdk_version=$FLAGOS_SDK_VERSION; fi
 site_packages=${SP_DIR#"$PREFIX"/}
