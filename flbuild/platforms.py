@@ -130,11 +130,12 @@ class Variant(Section):
     def build_number(self) -> int:
         """Added to the recipe's number.
 
-        A gated build outranks every other (100 and more, newer SDK higher): where the gate opens, it is meant.
+        A newer SDK outranks an older one, and a gated build (100 and more) every other: where the gate opens, it is
+        meant.
         """
-        if self.gate is None or self.platform.sdk is None or self.sdk_version is None:
+        if self.platform.sdk is None or self.sdk_version is None:
             return 0
-        return 100 + self.platform.sdk.versions.index(self.sdk_version)
+        return self.platform.sdk.versions.index(self.sdk_version) + (0 if self.gate is None else 100)
 
     @property
     def down_priority(self) -> int:
