@@ -6,6 +6,9 @@ export PYTHONDONTWRITEBYTECODE=1  # running Python must not add files to the pac
 if [ "$FLAGOS_SDK_VERSION" = none ]; then sdk_version=; else sdk_version=$FLAGOS_SDK_VERSION; fi
 site_packages=${SP_DIR#"$PREFIX"/}
 
+list_prefix() { (cd "$PREFIX" && find . \( -type f -o -type l \) -printf '%P\n' | LC_ALL=C sort); }
+list_prefix > prefix-before.txt
+
 # CMake alone decides the run paths: the toolchain's own would name the build prefix.
 export LDFLAGS="${LDFLAGS//-Wl,-rpath,$PREFIX\/lib/}"
 
@@ -27,4 +30,4 @@ find "$SP_DIR/torch_fl" "$SP_DIR/torch_flagos" "$SP_DIR/_torch_fl_autoload.py" -
   xargs -0 "$PYTHON" -m compileall -q --invalidation-mode checked-hash -s "$PREFIX" -p /
 
 # Proof for the tests that every file goes into exactly one package (shipped with the runtime's tests).
-"$PYTHON" "$RECIPE_DIR/outputs/torch-fl-build/staged_files.py" "$PREFIX" > staged-files.txt
+list_prefix | LC_ALL=C comm -13 prefix-before.txt - > staged-files.txt
