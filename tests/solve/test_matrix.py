@@ -35,7 +35,7 @@ def chosen(channel, miniature, tmp_path_factory):
         virtual = [GenericVirtualPackage(PackageName(n), Version(v), BuildString("0")) for n, v in machine.items()]
         specs = [MatchSpec(spec, strict=False) for spec in request]  # as people type them for conda: name=version=build
         records = asyncio.run(solve(channels, specs, virtual_packages=virtual))
-        ours = {r.name.normalized: r.build for r in records if r.name.normalized.startswith("torch-fl")}
+        ours = {r.name.normalized: str(r.build) for r in records if r.name.normalized.startswith("torch-fl")}
         return {name: re.sub(r"(_py\d+_h[0-9a-f]+)?_\d+$", "", build) for name, build in ours.items()}
 
     return run
