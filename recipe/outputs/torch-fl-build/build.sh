@@ -6,6 +6,9 @@ export PYTHONDONTWRITEBYTECODE=1  # running Python must not add files to the pac
 if [ "$FLAGOS_SDK_VERSION" = none ]; then sdk_version=; else sdk_version=$FLAGOS_SDK_VERSION; fi
 site_packages=${SP_DIR#"$PREFIX"/}
 
+# A compiler cache, where there is one, must not see that every build has folders of its own.
+export CCACHE_BASEDIR="${SRC_DIR%/*}" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+
 list_prefix() { (cd "$PREFIX" && find . \( -type f -o -type l \) -printf '%P\n' | LC_ALL=C sort); }
 list_prefix > prefix-before.txt
 
