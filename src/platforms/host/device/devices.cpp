@@ -41,8 +41,9 @@ void set_devices(const Settings& chosen) { settings = chosen; }
 
 flagos_status check_device(int32_t device) {
   if (device >= 0 && device < settings.devices) return FLAGOS_SUCCESS;
-  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: FLAGOS_HOST_DEVICES gives flagos:0 to flagos:%d",
-              device, settings.devices - 1);
+  return fail(FLAGOS_ERROR_INVALID_ARGUMENT,
+              "there is no device flagos:%d: FLAGOS_HOST_DEVICES gives flagos:0 to flagos:%d", device,
+              settings.devices - 1);
 }
 
 flagos_status get_device(int32_t* device) {

@@ -77,20 +77,20 @@ flagos_status event_synchronize(flagos_event event) {
 }
 
 flagos_status event_elapsed(flagos_event start, flagos_event end, double* milliseconds) {
-  for (flagos_event event : {start, end}) {
+  Record::Clock::time_point times[2];
+  for (int side : {0, 1}) {
+    const char* which = side == 0 ? "start" : "end";
+    flagos_event event = side == 0 ? start : end;
     if (const auto status = check_event(event, "event_elapsed"); status != FLAGOS_SUCCESS) return status;
-    const char* which = event == start ? "start" : "end";
     if (!event->timing)
-      return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was made without timing (enable_timing)",
-                  which);
+      return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was made without enable_timing", which);
     const auto record = event->latest();
     if (!record) return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was never recorded", which);
     if (!record->reached())
-      return fail(FLAGOS_ERROR_NOT_READY, "elapsed time: the %s event's stream has not reached it; synchronise first",
-                  which);
+      return fail(FLAGOS_ERROR_NOT_READY, "elapsed time: the %s event is not reached yet; synchronise first", which);
+    times[side] = record->time();
   }
-  const std::chrono::duration<double, std::milli> between = end->latest()->time() - start->latest()->time();
-  *milliseconds = between.count();
+  *milliseconds = std::chrono::duration<double, std::milli>(times[1] - times[0]).count();
   return FLAGOS_SUCCESS;
 }
 

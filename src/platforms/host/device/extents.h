@@ -23,7 +23,7 @@ class Extents {
   void insert(size_t offset, size_t bytes);
   void erase(std::map<size_t, size_t>::iterator part);
 
-  std::map<size_t, size_t> by_offset_;               // offset -> bytes
+  std::map<size_t, size_t> by_offset_;           // offset -> bytes
   std::set<std::pair<size_t, size_t>> by_size_;  // (bytes, offset): equal sizes are taken from the lowest address
 };
 

@@ -57,7 +57,7 @@ class Arena {
   // All guarded by mutex_.
   size_t used_ = 0;
   Extents extents_;
-  Blocks blocks_;  // by the offset of their first byte
+  Blocks blocks_;              // by the offset of their first byte
   std::deque<Block> resting_;  // freed blocks that stay inaccessible for a while (guard pages only)
   size_t resting_bytes_ = 0;
 };
@@ -126,9 +126,10 @@ Arena::Blocks::iterator Arena::containing(size_t offset) {
 
 flagos_status Arena::wrong_address(const void* address) {
   if (const auto block = containing(offset(address)); block != blocks_.end())
-    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p is inside the block at %p of %zu bytes, not its start", address,
-                this->address(block->first), block->second.bytes);
-  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p is no block of flagos:%d, or was freed before", address, device_);
+    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p is inside the block at %p of %zu bytes, not its start",
+                address, this->address(block->first), block->second.bytes);
+  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p is no block of flagos:%d, or was freed before", address,
+              device_);
 }
 
 flagos_status Arena::release(void* address) {

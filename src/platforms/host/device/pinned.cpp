@@ -66,8 +66,7 @@ flagos_status pointer_info(const void* address, flagos_pointer_info* out) {
   const auto next = blocks.upper_bound(byte);
   if (next == blocks.begin()) return FLAGOS_SUCCESS;
   const auto& [start, bytes] = *std::prev(next);
-  if (static_cast<size_t>(byte - start) < bytes)
-    *out = {FLAGOS_MEMORY_PINNED, -1, const_cast<char*>(start), bytes};
+  if (static_cast<size_t>(byte - start) < bytes) *out = {FLAGOS_MEMORY_PINNED, -1, const_cast<char*>(start), bytes};
   return FLAGOS_SUCCESS;
 }
 

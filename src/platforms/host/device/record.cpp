@@ -26,7 +26,8 @@ flagos_status Record::wait() {
   constexpr std::chrono::milliseconds kLook{100};
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kLook, [this] { return reached(); }))
-    if (workers().closed()) return fail(FLAGOS_ERROR_SYSTEM, "the process is exiting: queued work will not be finished");
+    if (workers().closed())
+      return fail(FLAGOS_ERROR_SYSTEM, "the process is exiting: queued work will not be finished");
   return FLAGOS_SUCCESS;
 }
 

@@ -51,7 +51,7 @@ flagos_status read_settings(Settings* out) {
   if (auto text = variable("FLAGOS_HOST_DEVICES"); !text.empty()) {
     auto rest = text;
     const auto number = leading_number(rest);
-    if (!number || !rest.empty() || *number < 1 || *number > 64)
+    if (!number || !rest.empty() || *number < 1 || *number > kMostDevices)
       return reject("FLAGOS_HOST_DEVICES", text, "a number of devices from 1 to 64");
     settings.devices = static_cast<int32_t>(*number);
   }

@@ -41,10 +41,9 @@ using Work = std::variant<Call, Copy, Fill, Reach, Await>;
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   enum class Kind { kDefault, kSide };
-  Stream(int32_t device, int32_t priority, Kind kind) : device_(device), priority_(priority), kind_(kind) {}
+  Stream(int32_t device, Kind kind) : device_(device), kind_(kind) {}
 
   int32_t device() const noexcept { return device_; }
-  int32_t priority() const noexcept { return priority_; }
 
   // Nothing queued, nothing running, no error to report.
   bool idle() const noexcept { return state_.load(std::memory_order_acquire) == 0; }
@@ -73,10 +72,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The number of unfinished pieces of work, and kFailed.  Who raises the number from 0 owns the stream: it runs the
   // work, or hands it to a worker, until the number is 0 again.
   std::atomic<uint64_t> state_{0};
-  const int32_t device_, priority_;
+  const int32_t device_;
   const Kind kind_;
   std::mutex mutex_;
-  std::deque<Work> queue_;   // guarded by mutex_
+  std::deque<Work> queue_;  // guarded by mutex_
   FailurePointer failure_;  // guarded by mutex_; kFailed is set while it is not null
 };
 

@@ -2,6 +2,7 @@
 #include "streams.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "devices.h"
@@ -9,16 +10,18 @@
 namespace flagos::host {
 namespace {
 
-// Numbers as CUDA counts them.  Every stream that has work gets a thread at once, so there is no queue that a
-// priority could reorder, and raising a thread's priority needs rights that users do not have: it is kept, not used.
+// Accepted, without effect: every stream that has work gets a thread at once, so there is no queue that a priority
+// could reorder, and raising a thread's priority needs rights that users do not have.
 constexpr int32_t kLeast = 0, kGreatest = -2;
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::shared_ptr<Stream>> side;       // guarded by mutex
-  std::vector<std::shared_ptr<Stream>> dying;      // destroyed with work in them; guarded by mutex
-  std::vector<std::shared_ptr<Stream>> standard;  // one a device; constant after initialize
+  std::vector<std::shared_ptr<Stream>> side;   // guarded by mutex
+  std::vector<std::shared_ptr<Stream>> dying;  // destroyed with work in them; guarded by mutex
 };
+
+// One a device, null past the last; constant after initialize, never destroyed.
+std::array<std::shared_ptr<Stream>*, kMostDevices> standard{};
 
 Registry& registry() {
   static auto* instance = new Registry();  // outlives the workers
@@ -29,13 +32,12 @@ Registry& registry() {
 
 void make_default_streams(int32_t devices) {
   for (int32_t device = 0; device < devices; ++device)
-    registry().standard.push_back(std::make_shared<Stream>(device, kLeast, Stream::Kind::kDefault));
+    standard[device] = new auto(std::make_shared<Stream>(device, Stream::Kind::kDefault));
 }
 
 Stream* resolve(int32_t device, flagos_stream handle) {
   if (handle) return reinterpret_cast<Stream*>(handle);
-  const auto& standard = registry().standard;
-  if (static_cast<uint32_t>(device) < standard.size()) return standard[device].get();
+  if (static_cast<uint32_t>(device) < standard.size() && standard[device]) return standard[device]->get();
   check_device(device);
   return nullptr;
 }
@@ -46,10 +48,9 @@ flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
   return FLAGOS_SUCCESS;
 }
 
-flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out) {
+flagos_status stream_create(int32_t device, int32_t /*priority*/, flagos_stream* out) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
-  priority = std::clamp(priority, kGreatest, kLeast);
-  auto stream = std::make_shared<Stream>(device, priority, Stream::Kind::kSide);
+  auto stream = std::make_shared<Stream>(device, Stream::Kind::kSide);
   *out = reinterpret_cast<flagos_stream>(stream.get());
   std::lock_guard lock(registry().mutex);
   registry().side.push_back(std::move(stream));
@@ -57,7 +58,7 @@ flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out
 }
 
 flagos_status stream_destroy(flagos_stream handle) {
-  auto& [mutex, side, dying, standard] = registry();
+  auto& [mutex, side, dying] = registry();
   std::lock_guard lock(mutex);
   std::erase_if(dying, [](const auto& stream) { return stream->idle(); });
   const auto found = std::find_if(side.begin(), side.end(), [handle](const auto& stream) {
@@ -92,7 +93,7 @@ flagos_status launch_host_function(int32_t device, flagos_stream handle, flagos_
 
 flagos_status synchronize_device(int32_t device) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
-  std::vector<std::shared_ptr<Stream>> streams{registry().standard[device]};
+  std::vector<std::shared_ptr<Stream>> streams{*standard[device]};
   {
     std::lock_guard lock(registry().mutex);
     for (const auto* some : {&registry().dying, &registry().side})

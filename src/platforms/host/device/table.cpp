@@ -31,7 +31,7 @@ struct Slot<function> {
   }
 };
 
-// Streams and blocks of guard mode must reach us one by one.  The core reads this before initialize.
+// Guard pages need every block to come from here.  The core copies the table before initialize.
 uint32_t capabilities() {
   Settings settings;  // what is wrong with them is told by initialize
   const bool guard = read_settings(&settings) == FLAGOS_SUCCESS && settings.guard;

@@ -38,8 +38,9 @@ flagos_status memcpy_async(void* to, const void* from, size_t bytes, flagos_copy
   if (bytes == 0) return FLAGOS_SUCCESS;
   if (kind < FLAGOS_COPY_HOST_TO_DEVICE || kind > FLAGOS_COPY_DEVICE_TO_DEVICE)
     return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "memcpy_async: %d is no kind of copy", static_cast<int>(kind));
-  Side target, source;
-  if (const auto status = find_side("memcpy_async", "destination", to, bytes, kind != FLAGOS_COPY_DEVICE_TO_HOST, &target);
+  Side target{}, source{};
+  if (const auto status =
+          find_side("memcpy_async", "destination", to, bytes, kind != FLAGOS_COPY_DEVICE_TO_HOST, &target);
       status != FLAGOS_SUCCESS)
     return status;
   if (const auto status = find_side("memcpy_async", "source", from, bytes, kind != FLAGOS_COPY_HOST_TO_DEVICE, &source);
@@ -52,7 +53,7 @@ flagos_status memcpy_async(void* to, const void* from, size_t bytes, flagos_copy
 
 flagos_status memset_async(void* to, int32_t byte, size_t bytes, flagos_stream handle) {
   if (bytes == 0) return FLAGOS_SUCCESS;
-  Side target;
+  Side target{};
   if (const auto status = find_side("memset_async", "destination", to, bytes, true, &target); status != FLAGOS_SUCCESS)
     return status;
   resolve(target.device, handle)->submit(Fill{target.kernel, byte, bytes});

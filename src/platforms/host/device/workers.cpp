@@ -10,7 +10,7 @@
 namespace flagos::host {
 namespace {
 
-constexpr std::chrono::seconds kIdleTime{10};
+constexpr std::chrono::seconds kIdleTime{5};
 
 // Signals for the process belong to the program's own threads; faults belong to the thread that made them.
 sigset_t asynchronous_signals() {

@@ -1,0 +1,101 @@
+"""Fixtures: the library under test, C helpers for it, and processes of their own for what dies or starts afresh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+ABI = ROOT / "src" / "abi"
+NAME = "libtorch_fl_platform_host.so"
+sys.path.insert(0, str(HERE))  # flagos_contract.py, also for the scripts below
+
+from flagos_contract import Platform, Probe
+
+
+@pytest.fixture(scope="session")
+def library() -> str:
+    named = os.environ.get("FLAGOS_PLATFORM_LIBRARY")
+    if named:
+        assert Path(named).is_file(), f"FLAGOS_PLATFORM_LIBRARY={named}: no such file"
+        return named
+    built = sorted((ROOT / "build").glob(f"**/{NAME}"), key=lambda path: path.stat().st_mtime)
+    if built:
+        return str(built[-1])
+    reason = f"no {NAME} under {ROOT / 'build'}: build the project, or set FLAGOS_PLATFORM_LIBRARY to one"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def compile_helper():
+    """Compiles a C or C++ file of this folder: (source, output, *options) -> output."""
+
+    def compile_(source: str, output: Path, *options: str) -> Path:
+        compiler = os.environ.get("CXX", "c++") if source.endswith("cpp") else os.environ.get("CC", "cc")
+        command = [compiler, "-O1", "-g", "-pthread", f"-I{ABI}", *options, str(HERE / source), "-o", str(output)]
+        subprocess.run([*command, "-ldl"], check=True)
+        return output
+
+    return compile_
+
+
+@pytest.fixture(scope="session")
+def environment(library: str, compile_helper, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    probe = compile_helper("probe.c", tmp_path_factory.mktemp("probe") / "probe.so", "-shared", "-fPIC")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}
+    clean.pop("PYTHONFAULTHANDLER", None)
+    return clean | {
+        "FLAGOS_PLATFORM_LIBRARY": library,
+        "FLAGOS_PROBE_LIBRARY": str(probe),
+        "PYTHONPATH": str(HERE),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+@pytest.fixture(scope="session")
+def host(environment: dict[str, str]) -> Platform:
+    """Two devices of 64 MiB in this process."""
+    os.environ.update(environment | {"FLAGOS_HOST_DEVICES": "2", "FLAGOS_HOST_MEMORY": "64MiB"})
+    platform = Platform(environment["FLAGOS_PLATFORM_LIBRARY"])
+    platform.initialize()
+    return platform
+
+
+@pytest.fixture(scope="session")
+def probe(environment: dict[str, str]) -> Probe:
+    return Probe(environment["FLAGOS_PROBE_LIBRARY"])
+
+
+@pytest.fixture
+def stream(host: Platform):
+    handle = host.stream_create(0, 0)
+    yield handle
+    host.stream_destroy(handle)
+
+
+@pytest.fixture
+def run_script(environment: dict[str, str]):
+    """Runs Python source in a process of its own, `host` and `probe` at hand; gives the finished process."""
+
+    def run(source: str, *options: str, timeout: float = 60, preamble: bool = True, **settings: str):
+        head = "import ctypes, faulthandler, os, sys, time\nfrom flagos_contract import *\n"
+        if preamble:
+            head += "host = load()\nprobe = load_probe()\n"
+        return subprocess.run(
+            [sys.executable, *options, "-c", head + textwrap.dedent(source)],
+            check=False,
+            env=environment | settings,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run

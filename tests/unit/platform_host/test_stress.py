@@ -1,0 +1,19 @@
+"""Eight threads at once; stress.cpp says how to run it under the sanitizers."""
+
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize("guard", ["0", "1"])
+def test_eight_threads(environment, library, compile_helper, tmp_path, guard):
+    program = compile_helper("stress.cpp", tmp_path / "stress", "-std=c++20")
+    result = subprocess.run(
+        [program, library, "150"],
+        check=False,
+        env=environment | {"FLAGOS_HOST_GUARD": guard},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "calls 1 failures 1\n", "")
