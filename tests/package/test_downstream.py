@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 
 import pytest
 from conda_package_streaming.package_streaming import stream_conda_info
@@ -40,8 +41,8 @@ def build(channel, base_channel, tmp_path):
         (tmp_path / "downstream.cpp").write_text(SOURCE)
         (tmp_path / "recipe.yaml").write_text(recipe)
         config = [ROOT / "conda_build_config.yaml"]
-        if base_channel.startswith("file:"):
-            config += [file for file in [ROOT / base_channel.removeprefix("file://") / "variants.yaml"] if file.is_file()]
+        compilers = Path(base_channel.removeprefix("file://")) / "variants.yaml"  # of a seed channel
+        config += [compilers] if compilers.is_file() else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             build_recipes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 
@@ -59,8 +60,6 @@ def test_pytorch_is_held_to_the_minor_that_was_compiled_against(runtime):
 
 
 def test_who_links_the_runtime_is_held_to_its_minor(packages):
-    import json
-
     for package in packages:
         path = package.root / "info" / "run_exports.json"
         exports = json.loads(path.read_text()) if path.exists() else {}
