@@ -1,6 +1,6 @@
 """The built channel, its unpacked packages, and one environment installed from them.
 
-TORCH_FL_CHANNEL names another channel folder, TORCH_FL_BASE_CHANNEL the channel (folder or URL) of the dependencies.
+TORCH_FL_CHANNEL names another channel folder, TORCH_FL_SEED_CHANNEL the channel (folder or URL) of the dependencies.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def channel() -> Path:
 
 @pytest.fixture(scope="session")
 def base_channel() -> str:
-    named = os.environ.get("TORCH_FL_BASE_CHANNEL", "")
-    return named if "://" in named else needed_folder("TORCH_FL_BASE_CHANNEL", ARTIFACTS / "seed").as_uri()
+    named = os.environ.get("TORCH_FL_SEED_CHANNEL", "")
+    return named if "://" in named else needed_folder("TORCH_FL_SEED_CHANNEL", ARTIFACTS / "seed").as_uri()
 
 
 @pytest.fixture(scope="session")

@@ -111,8 +111,8 @@ def package_cache(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="session")
 def base() -> Path:
-    """The channel with Python and the compilers; TORCH_FL_BASE_CHANNEL names another folder."""
-    folder = Path(os.environ.get("TORCH_FL_BASE_CHANNEL") or ROOT / "build_artifacts" / "seed")
+    """The channel with Python and the compilers; TORCH_FL_SEED_CHANNEL names another folder."""
+    folder = Path(os.environ.get("TORCH_FL_SEED_CHANNEL") or ROOT / "build_artifacts" / "seed")
     if not (folder / "linux-64" / "repodata.json").is_file():
         reason = f"no channel in {folder}: run `python3 build-locally.py` first"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
