@@ -13,7 +13,11 @@ function(torch_fl_add_platform id)
   target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
   target_compile_definitions(${target} PRIVATE TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
   target_compile_options(${target} PRIVATE -Wall -Wextra)
-  target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,--as-needed)
+  # Hidden visibility does not reach the templates of the standard library, hence the list of exports. The library is
+  # never unloaded: threads run its code and the process may keep its signal handler.
+  set(_exports "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/platform_exports.map")
+  target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed "-Wl,--version-script=${_exports}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${_exports}")
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()

@@ -43,9 +43,10 @@ typedef enum flagos_status {
 typedef struct flagos_stream_s* flagos_stream;
 typedef struct flagos_event_s* flagos_event;
 
-/* Work queued on a stream.  A non-zero result makes the stream fail: the
- * status is reported, with `message` (copied by the platform, freed by
- * `free_message` if that is not NULL), by the next synchronisation. */
+/* Work queued on a stream; each is called once.  A non-zero result makes the
+ * stream fail: FLAGOS_ERROR_ASYNC is reported, with `message` (copied by the
+ * platform, freed by `free_message` if that is not NULL), by the next
+ * synchronisation.  What is queued behind it still runs. */
 typedef struct flagos_host_result {
   flagos_status status;
   char* message;

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -41,7 +42,8 @@ bool caching() {
 Block* DeviceCache::allocate(size_t bytes, c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!events_.empty()) process_events(false);
-  const size_t size = std::max(kGranule, rounded(bytes, kGranule));
+  // Uncached blocks keep their exact size: a checking platform guards the byte after it.
+  const size_t size = caching() ? std::max(kGranule, rounded(bytes, kGranule)) : bytes;
   const bool small = size <= kSmallLimit;
   Block* block = caching() ? find(pool(stream, small), size, small) : nullptr;
   if (!block) block = grow(size, stream, small);
@@ -88,7 +90,7 @@ void DeviceCache::finish_free(Block* block) {
   if (block->segment->direct) {
     if (block->stream >= 0) {  // memory of queued work is freed in stream order
       const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(kDevice, device_), block->stream);
-      if (!stream_idle(stream)) synchronize(stream);
+      platform().stream_synchronize(device_, native(stream));  // what failed there is reported to who waits for it
     }
     return release(block->segment);
   }
@@ -241,7 +243,10 @@ void DeviceCache::release(Segment* segment) {
   const flagos_status status = platform().free(device_, block->address);
   delete block;
   delete segment;
-  check(status, "free device memory");
+  if (C10_LIKELY(status == FLAGOS_SUCCESS || status == FLAGOS_ERROR_SYSTEM)) return;  // SYSTEM: the process is ending
+  // This runs in destructors, which cannot throw; and memory that a kernel has overwritten is no state to go on from.
+  std::fprintf(stderr, "flagos: %s\n", platform().last_error());
+  std::abort();
 }
 
 bool DeviceCache::release_cached() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queued_kernel.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/CPUAllocator.h>
 

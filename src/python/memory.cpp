@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory.cpp: statistics of the device's and the pinned allocator, in the shapes that torch.cuda gives them.
-#include <torch/csrc/utils/pybind.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "allocator.h"
 #include "bindings.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // properties.cpp: what a device is, under the names that torch.cuda uses.
-#include <torch/csrc/utils/pybind.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstdio>
 #include <sstream>

@@ -1,0 +1,62 @@
+"""Run a transformer text model forward and backward on a flagos device and on the CPU, and compare.
+
+The model is Hugging Face's GPT-2 in a tiny configuration with random weights, so nothing is downloaded.
+
+    python examples/transformer.py --device flagos:0
+"""
+
+import argparse
+import copy
+
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+SENTENCE = "one device for every accelerator, on stock PyTorch"
+
+
+def tokens() -> torch.Tensor:
+    """The sentence as bytes, int64 [2, 49]: once forwards, once backwards."""
+    ids = torch.tensor(list(SENTENCE.encode()))
+    return torch.stack([ids, ids.flip(0)])
+
+
+def step(model: torch.nn.Module, device: str) -> tuple[float, list[torch.Tensor]]:
+    """Loss and gradients of one language-model step."""
+    ids = tokens().to(device)
+    loss = model(input_ids=ids, labels=ids).loss
+    loss.backward()
+    return loss.item(), [p.grad.cpu() for p in model.parameters()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="flagos:0", help="where to run (default: %(default)s)")
+    arguments = parser.parse_args()
+
+    torch.manual_seed(7)
+    config = GPT2Config(vocab_size=256, n_positions=64, n_embd=64, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0)
+    config.resid_pdrop = config.embd_pdrop = config.attn_pdrop = 0.0
+    reference = GPT2LMHeadModel(config).train()
+    model = copy.deepcopy(reference).to(arguments.device)
+    tied = model.lm_head.weight is model.transformer.wte.weight
+
+    loss, gradients = step(model, arguments.device)
+    cpu_loss, cpu_gradients = step(reference, "cpu")
+    equal = loss == cpu_loss and all(torch.equal(a, b) for a, b in zip(gradients, cpu_gradients))
+    worst = max((a - b).abs().max().item() for a, b in zip(gradients, cpu_gradients))
+    parameters = sum(p.numel() for p in model.parameters())
+    print(f"GPT-2 with {parameters} parameters on {arguments.device}, input and output embeddings {'tied' if tied else 'UNTIED'}")
+    print(f"loss {loss:.6f}, CPU {cpu_loss:.6f}; {len(gradients)} gradients, largest difference {worst:.1e}")
+    with torch.no_grad():
+        ids = tokens()[:1, :8]
+        text = model.generate(ids.to(arguments.device), max_new_tokens=8, do_sample=False, pad_token_id=0).cpu()
+        reference_text = reference.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=0)
+    same_text = torch.equal(text, reference_text)
+    print(f"8 tokens generated: {'equal to the CPU' if same_text else 'DIFFERENT from the CPU'}")
+    print("equal to the CPU, bit by bit" if equal else "NOT equal to the CPU")
+    if not (equal and tied and same_text):
+        raise SystemExit("the runs differ")
+
+
+if __name__ == "__main__":
+    main()
