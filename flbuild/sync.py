@@ -114,12 +114,10 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
         for variant in variants(platform):
             files[folder / f"{variant.name}.yaml"] = variant_file(variant)
     files[root / "recipe" / "recipe.yaml"] = recipe_text(root)
-    marks = "# begin platforms (flbuild.sync)", "# end platforms"
-    files[root / "pixi.toml"] = between_markers(root / "pixi.toml", *marks, pixi_tasks(platforms))
-    readme = root / "README.md"
-    if readme.exists():
-        marks = "<!-- begin platforms (flbuild.sync) -->", "<!-- end platforms -->"
-        files[readme] = between_markers(readme, *marks, support_table(platforms))
+    note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
+    pixi, readme = root / "pixi.toml", root / "README.md"
+    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms))
+    files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms))
     return files
 
 

@@ -18,8 +18,7 @@ def clone(tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
     (tmp_path / "torch_fl").mkdir()
     for name in ("torch_fl/_version.py", "pixi.toml", "README.md"):
-        if (ROOT / name).exists():
-            shutil.copy(ROOT / name, tmp_path / name)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
