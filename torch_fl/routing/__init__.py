@@ -6,9 +6,9 @@
 :func:`load` reads the files and the environment and gives the core its table.
 """
 
-from torch_fl.routing.errors import Location, RoutingError
-from torch_fl.routing.parser import Condition, Entry, Step, parse_file
-from torch_fl.routing.table import Route, Table, load, read_table
+from .errors import Location, RoutingError
+from .parser import Condition, Entry, Step, parse_file
+from .table import Route, Table, load, read_table
 
 __all__ = [
     "Condition",

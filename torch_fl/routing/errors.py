@@ -33,5 +33,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """``; did you mean 'x' or 'y'?`` for the known words nearest to `word`, or an empty string."""
     from difflib import get_close_matches  # only errors pay for this import
 
-    close = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    close = get_close_matches(word, sorted(set(known)), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(item) for item in close)}?" if close else ""

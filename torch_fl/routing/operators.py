@@ -9,9 +9,7 @@ def operator_names() -> frozenset[str]:
     import torch
 
     prefix = "aten::"
-    return frozenset(
-        name[len(prefix) :] for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix)
-    )
+    return frozenset(name[len(prefix) :] for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix))
 
 
 @cache

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from torch_fl.routing.errors import Location, RoutingError
+from .errors import Location, RoutingError
 
 MAX_INCLUDE_DEPTH = 8
 

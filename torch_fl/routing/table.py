@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from torch_fl import compat
-from torch_fl.routing.errors import Location, RoutingError, nearest
-from torch_fl.routing.operators import decode, encode, operator_names
-from torch_fl.routing.parser import Step, parse_chain, parse_file
+from .. import compat
+from .errors import Location, RoutingError, nearest
+from .operators import decode, encode, operator_names
+from .parser import Step, parse_chain, parse_file
 
 FILE_VARIABLE = "FLAGOS_BACKEND_CONFIG"
 FORCE_VARIABLE = "FLAGOS_FORCE_BACKEND"
@@ -83,11 +83,8 @@ def read_table(path: str | Path, slots: Sequence[str], label: str | None = None)
 def _chosen_file(platform: str, environ: Mapping[str, str]) -> tuple[Path, str]:
     if chosen := environ.get(FILE_VARIABLE):
         return Path(chosen), chosen
-    import torch_fl
-
     name = f"backends_{platform}.conf"
-    candidates = [Path(root, "configs", name) for root in torch_fl.__path__]
-    return next((path for path in candidates if path.is_file()), candidates[0]), name
+    return Path(__file__).parents[1] / "configs" / name, name
 
 
 def _forced_slot(environ: Mapping[str, str], slots: Sequence[str]) -> str | None:
