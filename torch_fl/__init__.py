@@ -10,7 +10,7 @@ from torch_fl._version import __version__
 
 _startup.start()
 
-from torch_fl import _C, flagos  # noqa: E402  both need the started core
+from torch_fl import _C, flagos
 
 __all__ = ["__version__", "flagos", "get_registered_ops", "is_flaggems_available", "is_flaggems_enabled"]
 

@@ -11,11 +11,11 @@ from torch import OutOfMemoryError
 
 from torch_fl.flagos import _utils, devices, memory, precision, properties, random, streams
 from torch_fl.flagos.devices import (
-    _DeviceGuard,
-    _exchange_device,
-    _is_in_bad_fork,
-    _lazy_init,
-    _maybe_exchange_device,
+    _DeviceGuard as _DeviceGuard,
+    _exchange_device as _exchange_device,
+    _is_in_bad_fork as _is_in_bad_fork,
+    _lazy_init as _lazy_init,
+    _maybe_exchange_device as _maybe_exchange_device,
     can_device_access_peer,
     current_device,
     device,
