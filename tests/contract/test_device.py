@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 import torch
-from conftest import DEVICE
+
+DEVICE = "flagos"
 
 
 def current():

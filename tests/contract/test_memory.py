@@ -4,7 +4,8 @@ import gc
 
 import pytest
 import torch
-from conftest import DEVICE
+
+DEVICE = "flagos"
 
 MIB = 1 << 20
 

@@ -3,7 +3,8 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import DEVICE
+
+DEVICE = "flagos"
 
 DRAWS = {
     "rand": lambda: torch.rand(7, device=DEVICE),
