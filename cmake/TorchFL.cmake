@@ -17,3 +17,18 @@ function(torch_fl_add_platform id)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()
+
+# torch_fl_set_rpath(<target> <folder>): from its installed folder a library finds its siblings and libtorch, whether the
+# latter lies in the prefix (conda-forge) or in site-packages/torch/lib (the wheel). Nothing absolute is left in it.
+function(torch_fl_set_rpath target folder)
+  get_filename_component(_site "${TORCH_FL_PYTHON_DIR}" DIRECTORY)
+  set(_rpath "$ORIGIN")
+  foreach(_other "${TORCH_FL_LIB_DIR}" "${_site}/torch/lib")
+    file(RELATIVE_PATH _relative "/prefix/${folder}" "/prefix/${_other}")
+    if(_relative)
+      list(APPEND _rpath "$ORIGIN/${_relative}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${_rpath}" BUILD_RPATH "${TorchLibraries_LIB_DIR}"
+    INSTALL_RPATH_USE_LINK_PATH OFF)
+endfunction()

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator.h"
+
+#include <c10/core/CPUAllocator.h>
+
+#include <array>
+#include <memory>
+
+namespace torch_fl {
+namespace {
+
+DeviceCache& cache(c10::DeviceIndex index) {
+  static auto* all = [] {  // outlives every tensor
+    auto* made = new std::vector<std::unique_ptr<DeviceCache>>();
+    for (int i = 0; i < device_count(); ++i)
+      made->push_back(std::make_unique<DeviceCache>(static_cast<c10::DeviceIndex>(i)));
+    return made;
+  }();
+  return *(*all)[static_cast<size_t>(index)];
+}
+
+DeviceCache& checked_cache(c10::DeviceIndex index) {
+  check_index(index);
+  return cache(index);
+}
+
+void report(Block* block, int64_t bytes) {
+  if (C10_LIKELY(!c10::memoryProfilingEnabled())) return;
+  const auto stats = cache(block->device).stats();
+  c10::reportMemoryUsageToProfiler(block->address, bytes, static_cast<size_t>(stats.allocated_bytes[0].current),
+                                   static_cast<size_t>(stats.reserved_bytes[0].current), {kDevice, block->device});
+}
+
+void release_block(void* context) {
+  auto* block = static_cast<Block*>(context);
+  if (C10_UNLIKELY(in_bad_fork())) return;  // the parent's memory; a child only drops its references
+  report(block, -static_cast<int64_t>(block->size));
+  cache(block->device).free(block);
+}
+
+// A deleter of its own tells memory that is lent to the CPU from the device's.
+void release_lent_block(void* context) { release_block(context); }
+
+Block* new_block(size_t bytes, c10::Stream stream) {
+  Block* block = cache(stream.device_index()).allocate(bytes, stream.id());
+  report(block, static_cast<int64_t>(block->size));
+  return block;
+}
+
+thread_local const c10::Stream* lending_on = nullptr;
+
+// PyTorch's own CPU allocator, except inside DeviceResults.
+class LendingAllocator final : public c10::Allocator {
+ public:
+  explicit LendingAllocator(c10::Allocator* base) : base_(base) {}
+  c10::DataPtr allocate(size_t bytes) override {
+    if (C10_LIKELY(!lending_on)) return base_->allocate(bytes);
+    if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
+    Block* block = new_block(bytes, *lending_on);
+    return {host_address(block->address), block, &release_lent_block, c10::Device(c10::kCPU)};
+  }
+  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return base_->is_simple_data_ptr(data); }
+  c10::DeleterFnPtr raw_deleter() const override { return lending_on ? nullptr : base_->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { base_->copy_data(to, from, bytes); }
+
+ private:
+  c10::Allocator* const base_;
+};
+
+}  // namespace
+
+c10::DataPtr DeviceAllocator::allocate_on(size_t bytes, c10::Stream stream) {
+  if (bytes == 0) return {nullptr, stream.device()};
+  Block* block = new_block(bytes, stream);
+  return {block->address, block, &release_block, stream.device()};
+}
+
+c10::DataPtr DeviceAllocator::allocate(size_t bytes) { return allocate_on(bytes, current_stream(current_device())); }
+
+void DeviceAllocator::copy_data(void* to, const void* from, std::size_t bytes) const {
+  const auto stream = current_stream(current_device());
+  check(platform().memcpy_async(to, from, bytes, FLAGOS_COPY_DEVICE_TO_DEVICE, native(stream)), "copy device memory");
+}
+
+void DeviceAllocator::emptyCache(c10::MempoolId_t) {
+  if (!is_initialized()) return;
+  for (int i = 0; i < device_count(); ++i) cache(static_cast<c10::DeviceIndex>(i)).empty_cache();
+}
+
+void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
+  if (data.get_deleter() == &release_block) {
+    auto* block = static_cast<Block*>(data.get_context());
+    cache(block->device).record_stream(block, stream.id());
+  }
+}
+
+c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(c10::DeviceIndex index) {
+  return checked_cache(index).stats();
+}
+void DeviceAllocator::resetAccumulatedStats(c10::DeviceIndex index) { checked_cache(index).reset_accumulated(); }
+void DeviceAllocator::resetPeakStats(c10::DeviceIndex index) { checked_cache(index).reset_peak(); }
+void DeviceAllocator::set_fraction(c10::DeviceIndex index, double fraction) {
+  checked_cache(index).set_fraction(fraction);
+}
+
+std::vector<c10::CachingDeviceAllocator::SegmentInfo> DeviceAllocator::snapshot() {
+  std::vector<c10::CachingDeviceAllocator::SegmentInfo> result;
+  for (int i = 0; i < device_count(); ++i)
+    for (auto& segment : cache(static_cast<c10::DeviceIndex>(i)).snapshot()) result.push_back(std::move(segment));
+  return result;
+}
+
+DeviceAllocator& allocator() {
+  static auto* instance = new DeviceAllocator();
+  return *instance;
+}
+
+void register_allocator() {
+  c10::SetAllocator(kDevice, &allocator());
+  if (platform_has(FLAGOS_CAP_HOST_ALIAS)) {
+    constexpr uint8_t above_default = 1;
+    c10::SetCPUAllocator(new LendingAllocator(c10::GetCPUAllocator()), above_default);
+  }
+}
+
+namespace {
+
+// Queued work has a pool of its own beside each stream's, under a negative id.
+c10::Stream pool_key(c10::Stream stream, DeviceResults::When when) {
+  if (when == DeviceResults::When::at_once) return stream;
+  return c10::Stream(c10::Stream::UNSAFE, stream.device(), -1 - stream.id());
+}
+
+}  // namespace
+
+DeviceResults::DeviceResults(c10::Stream stream, When when) : former_(lending_on), stream_(pool_key(stream, when)) {
+  lending_on = &stream_;
+}
+DeviceResults::~DeviceResults() { lending_on = former_; }
+
+c10::DataPtr adopt(c10::DataPtr& host) {
+  if (host.get_deleter() != &release_lent_block) return {};
+  auto* block = static_cast<Block*>(host.release_context());
+  return {block->address, block, &release_block, c10::Device(kDevice, block->device)};
+}
+
+ptrdiff_t host_offset() {
+  static const ptrdiff_t offset = [] {
+    ptrdiff_t bytes = 0;
+    TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS), "flagos: the kernels of platform '", platform().id,
+                "' do not run in host memory");
+    check(platform().host_offset(&bytes), "read the offset between device and host addresses");
+    return bytes;
+  }();
+  return offset;
+}
+
+}  // namespace torch_fl

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "composed.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <ATen/ops/_fused_sdp_choice_cpu_dispatch.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/bernoulli.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones_like.h>
+
+#include <functional>
+#include <map>
+
+#include "host_alias.h"
+#include "route_log.h"
+
+namespace torch_fl {
+namespace {
+
+using at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, c10::SymIntArrayRef stride,
+                   c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
+                   c10::SymIntArrayRef output_padding, c10::SymInt groups) {
+  static Route* here = route("convolution_overrideable", "host");
+  served(here);
+  return at::convolution_symint(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                        c10::SymIntArrayRef stride, c10::SymIntArrayRef padding,
+                                                        c10::SymIntArrayRef dilation, bool transposed,
+                                                        c10::SymIntArrayRef output_padding, c10::SymInt groups,
+                                                        std::array<bool, 3> output_mask) {
+  static Route* here = route("convolution_backward_overrideable", "host");
+  served(here);
+  const c10::SymInt channels = transposed ? weight.sym_size(1) * groups : weight.sym_size(0);
+  return at::convolution_backward_symint(grad, input, weight, c10::SymIntArrayRef(&channels, 1), stride, padding, dilation,
+                                         transposed, output_padding, groups, output_mask);
+}
+
+// The CPU's kernel draws from the CPU's generator; these draws come from the device's.
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train) {
+  static Route* here = route("native_dropout", "host");
+  served(here);
+  if (input.numel() == 0) return {input, at::empty_like(input)};
+  if (!train.value_or(true)) return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
+  const double kept = 1.0 - p;
+  Tensor mask = at::empty_like(input, input.options().dtype(at::kBool)).bernoulli_(kept);
+  return {input.mul(mask).mul_(kept == 0 ? 0.0 : 1.0 / kept), mask};
+}
+
+int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
+                         double dropout, bool causal, std::optional<double> scale, bool enable_gqa) {
+  static Route* here = route("_fused_sdp_choice", "host");
+  served(here);
+  HostAliases aliases;
+  // The choice depends on whether gradients will be asked for.
+  auto twin = [&](const Tensor& tensor) {
+    if (!tensor.defined() || tensor.device().type() != kDevice) return tensor;
+    Tensor host = aliases.of(tensor).detach();
+    return host.set_requires_grad(tensor.requires_grad());
+  };
+  const OptionalTensor host_mask = mask && mask->defined() ? OptionalTensor(twin(*mask)) : mask;
+  const auto choice = static_cast<sdp::SDPBackend>(at::cpu::_fused_sdp_choice(twin(query), twin(key), twin(value), host_mask,
+                                                                              dropout, causal, scale, enable_gqa));
+  return static_cast<int64_t>(choice == sdp::SDPBackend::flash_attention ? sdp::SDPBackend::overrideable : choice);
+}
+
+using Attention = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>;
+
+Attention attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias, double dropout,
+                    bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
+  static Route* here = route("_scaled_dot_product_fused_attention_overrideable", "host");
+  served(here);
+  auto [output, logsumexp] =
+      at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal, bias, scale);
+  Tensor none = at::empty({0}, query.options().dtype(at::kLong));
+  return {output, logsumexp, Tensor(), Tensor(), query.sym_size(2), key.sym_size(2), none, none, Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
+    std::array<bool, 4> /*wanted*/, const Tensor& output, const Tensor& logsumexp, const Tensor& /*cumulative_q*/,
+    const Tensor& /*cumulative_k*/, c10::SymInt /*max_q*/, c10::SymInt /*max_k*/, double dropout, bool causal,
+    const Tensor& /*seed*/, const Tensor& /*offset*/, std::optional<double> scale) {
+  static Route* here = route("_scaled_dot_product_fused_attention_overrideable_backward", "host");
+  served(here);
+  const OptionalTensor mask = bias.defined() ? OptionalTensor(bias) : std::nullopt;
+  auto [grad_query, grad_key, grad_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+      grad, query, key, value, output, logsumexp, dropout, causal, mask, scale);
+  return {grad_query, grad_key, grad_value, Tensor()};  // the choice above leaves masks with gradients to the math kernel
+}
+
+const std::map<std::string, std::function<torch::CppFunction()>>& kernels() {
+  static const std::map<std::string, std::function<torch::CppFunction()>> table = {
+      {"convolution_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution)); }},
+      {"convolution_backward_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution_backward)); }},
+      {"native_dropout", [] { return torch::CppFunction(TORCH_FN(native_dropout)); }},
+      {"_fused_sdp_choice", [] { return torch::CppFunction(TORCH_FN(fused_sdp_choice)); }},
+      {"_scaled_dot_product_fused_attention_overrideable", [] { return torch::CppFunction(TORCH_FN(attention)); }},
+      {"_scaled_dot_product_fused_attention_overrideable_backward",
+       [] { return torch::CppFunction(TORCH_FN(attention_backward)); }},
+  };
+  return table;
+}
+
+}  // namespace
+
+const std::vector<std::string>& composed_operators() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (auto& [name, make] : kernels()) result.push_back(name);
+    return result;
+  }();
+  return names;
+}
+
+void register_composed(torch::Library& library, const std::string& op, const std::string& origin) {
+  route(op, "host", origin);
+  library.impl(op.c_str(), kernels().at(op)());
+}
+
+}  // namespace torch_fl

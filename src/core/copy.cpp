@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/copy_native.h>
+
+#include "host_alias.h"
+#include "pinned.h"
+#include "resize.h"
+
+namespace torch_fl {
+namespace {
+
+bool on_device(const at::Tensor& tensor) { return tensor.device().type() == kDevice; }
+
+// The bytes can move as they lie.
+bool is_plain(const at::Tensor& source, const at::Tensor& target) {
+  return source.dtype() == target.dtype() && source.is_conj() == target.is_conj() && source.is_neg() == target.is_neg() &&
+         source.sizes() == target.sizes() && source.strides() == target.strides() && source.is_non_overlapping_and_dense();
+}
+
+void transfer(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  const auto kind = on_device(source) ? FLAGOS_COPY_DEVICE_TO_HOST : FLAGOS_COPY_HOST_TO_DEVICE;
+  check(platform().memcpy_async(target.mutable_data_ptr(), source.const_data_ptr(), source.nbytes(), kind, native(stream)),
+        "copy between host and device");
+}
+
+// A copy by PyTorch's CPU kernel: conversions, strides, and everything inside a device.
+void convert(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  HostAliases aliases;
+  at::Tensor to = on_device(target) ? aliases.of(target, true) : target;
+  at::Tensor from = on_device(source) ? aliases.of(source) : source;
+  auto work = [to, from]() mutable {
+    at::AutoDispatchBelowADInplaceOrView below_autograd;
+    at::native::copy_(to, from, false);
+  };
+  if (stream.id() == 0 && stream_idle(stream)) return work();
+  launch(stream, std::move(work));
+}
+
+}  // namespace
+
+at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
+  ensure_initialized();
+  TORCH_CHECK(source.defined() && target.defined(), "flagos: copy of an undefined tensor");
+  TORCH_CHECK_NOT_IMPLEMENTED(source.layout() == c10::kStrided && target.layout() == c10::kStrided,
+                              "flagos: a copy from ", source.layout(), " to ", target.layout(), " is not supported");
+  if (target.numel() == 0) return target;
+  const c10::Stream stream = current_stream(on_device(source) ? source.device().index() : target.device().index());
+  const bool inside = on_device(source) && on_device(target);
+  const bool peer = inside && source.device() != target.device();
+  const c10::Stream other = peer ? current_stream(target.device().index()) : stream;
+  if (peer) order_after(stream, other);
+  if (!inside && is_plain(source, target)) {
+    transfer(source, target, stream);
+  } else {
+    convert(source, target, stream);
+  }
+  if (peer) order_after(other, stream);
+  if (inside || stream_idle(stream)) return target;
+  // The host side is in use until the stream gets there: wait, unless it is pinned memory that can be held.
+  const at::Tensor& host = on_device(source) ? target : source;
+  if (!non_blocking || !hold_pinned(host.storage().data_ptr(), stream)) synchronize(stream);
+  return target;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& target) {
+  if (on_device(target)) {
+    resize_(target, source.sizes(), std::nullopt);
+  } else {
+    target.resize_(source.sizes());
+  }
+  return copy_from(source, target, false);
+}
+
+at::Scalar local_scalar_dense(const at::Tensor& self) {
+  ensure_initialized();
+  const auto stream = current_stream(self.device().index());
+  if (!stream_idle(stream)) synchronize(stream);
+  HostAliases aliases;
+  return at::native::_local_scalar_dense_cpu(aliases.of(self));
+}
+
+}  // namespace torch_fl

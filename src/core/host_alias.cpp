@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_alias.h"
+
+#include <ATen/Utils.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <cstring>
+
+namespace torch_fl {
+namespace {
+
+// Both sides of an alias describe the same elements in the same way.
+void copy_geometry(const at::Tensor& from, const at::Tensor& to) {
+  auto* impl = to.unsafeGetTensorImpl();
+  impl->set_sizes_and_strides(from.sizes(), from.strides(), from.storage_offset());
+}
+
+void copy_bits(const at::Tensor& from, const at::Tensor& to) {
+  auto* impl = to.unsafeGetTensorImpl();
+  if (C10_UNLIKELY(from.is_conj())) impl->_set_conj(true);
+  if (C10_UNLIKELY(from.is_neg())) impl->_set_neg(true);
+  if (C10_UNLIKELY(from.unsafeGetTensorImpl()->is_wrapped_number())) impl->set_wrapped_number(true);
+}
+
+bool same_geometry(const at::Tensor& a, const at::Tensor& b) {
+  return a.sizes() == b.sizes() && a.strides() == b.strides() && a.storage_offset() == b.storage_offset();
+}
+
+// Device memory with what `host` holds; `alone` says that nobody but the caller's tensor holds `host`.
+c10::DataPtr device_memory(c10::StorageImpl* host, bool alone, c10::Stream stream) {
+  const size_t bytes = host->nbytes();
+  if (alone) {
+    auto data = host->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::kCPU)));
+    if (auto device = adopt(data)) return device;
+    auto copy = allocator().allocate_on(bytes, stream);
+    if (bytes) std::memcpy(host_address(copy.get()), data.get(), bytes);
+    return copy;
+  }
+  auto copy = allocator().allocate_on(bytes, stream);
+  if (bytes) std::memcpy(host_address(copy.get()), host->data(), bytes);
+  return copy;
+}
+
+c10::Storage device_storage(c10::DataPtr data, size_t bytes) {
+  return c10::Storage(c10::Storage::use_byte_size_t{}, bytes, std::move(data), &allocator(), /*resizable=*/true);
+}
+
+}  // namespace
+
+const c10::Storage& HostAliases::storage_of(const c10::Storage& device) {
+  auto* impl = device.unsafeGetStorageImpl();
+  for (auto& pair : storages_)
+    if (pair.device == impl) return pair.host;
+  void* address = host_address(impl->data());
+  storages_.push_back({impl,
+                       c10::Storage(c10::Storage::use_byte_size_t{}, impl->nbytes(),
+                                    c10::DataPtr(address, c10::Device(c10::kCPU)), c10::GetCPUAllocator(), impl->resizable()),
+                       address});
+  return storages_.back().host;
+}
+
+const at::Tensor& HostAliases::of(const at::Tensor& device, bool written) {
+  for (auto& pair : pairs_) {
+    if (!pair.device.is_same(device)) continue;
+    pair.written |= written;
+    return pair.host;
+  }
+  auto host = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage_of(device.storage())),
+                                                       c10::DispatchKeySet(c10::DispatchKey::CPU), device.dtype());
+  copy_geometry(device, host);
+  copy_bits(device, host);
+  pairs_.push_back({device, std::move(host), written});
+  return pairs_.back().host;
+}
+
+at::Tensor HostAliases::result(const at::Tensor& host, c10::Stream stream) {
+  if (!host.defined()) return host;
+  for (auto& pair : pairs_)
+    if (pair.host.is_same(host)) return pair.device;
+  TORCH_CHECK_NOT_IMPLEMENTED(host.device().is_cpu() && host.layout() == c10::kStrided && !host.is_quantized(),
+                              "flagos: the result is a ", host.layout(), host.is_quantized() ? " quantized" : "",
+                              " tensor on ", host.device(), ", which flagos tensors cannot be yet; compute it on the CPU");
+  auto* impl = host.storage().unsafeGetStorageImpl();
+  c10::Storage storage;
+  bool view = false;
+  for (auto& pair : storages_) {
+    if (pair.host.unsafeGetStorageImpl() != impl) continue;
+    storage = c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(pair.device));
+    view = true;
+  }
+  for (auto& [made, device] : adopted_)
+    if (made == impl) storage = device;
+  if (!storage) {
+    const bool alone = host.storage().use_count() == 1;
+    const size_t bytes = impl->nbytes();
+    storage = device_storage(device_memory(impl, alone, stream), bytes);
+    if (!alone) adopted_.emplace_back(impl, storage);
+  }
+  const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
+  auto made = view ? at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys, host.dtype())
+                   : at::detail::make_tensor<c10::TensorImpl>(std::move(storage), keys, host.dtype());
+  copy_geometry(host, made);
+  copy_bits(host, made);
+  return made;
+}
+
+void HostAliases::write_back(c10::Stream stream) {
+  for (auto& pair : storages_) {
+    auto* host = pair.host.unsafeGetStorageImpl();
+    if (C10_LIKELY(host->data() == pair.address && host->nbytes() == pair.device->nbytes())) continue;
+    const size_t bytes = host->nbytes();
+    if (host->data() != pair.address) pair.device->set_data_ptr_noswap(device_memory(host, true, stream));
+    pair.device->set_nbytes(bytes);
+  }
+  for (auto& pair : pairs_) {
+    if (!pair.written) continue;
+    auto* known = pair.host.storage().unsafeGetStorageImpl();
+    bool moved = true;
+    for (auto& storage : storages_) moved &= storage.host.unsafeGetStorageImpl() != known;
+    if (C10_UNLIKELY(moved)) {  // the kernel gave the argument another storage
+      const size_t bytes = known->nbytes();
+      pair.device.unsafeGetTensorImpl()->set_storage_keep_dtype(device_storage(device_memory(known, false, stream), bytes));
+    }
+    if (C10_UNLIKELY(!same_geometry(pair.host, pair.device))) copy_geometry(pair.host, pair.device);
+  }
+}
+
+}  // namespace torch_fl

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_kernel.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/List.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "generator.h"
+#include "host_alias.h"
+#include "queued_kernel.h"
+
+namespace torch_fl {
+namespace {
+
+using Kind = OperatorPlan::Kind;
+
+// The arguments of one call, device tensors replaced by their CPU twins.
+class Call {
+ public:
+  Call(const OperatorPlan& plan, torch::jit::Stack* stack) : plan_(plan), stack_(stack) {}
+
+  c10::DeviceIndex device() const { return device_; }
+  HostAliases& aliases() { return aliases_; }
+
+  // Which device the call is for; throws where its tensors do not belong together.
+  void find_device() {
+    for (const auto& argument : plan_.interesting) {
+      const c10::IValue& value = at(argument.position);
+      switch (argument.kind) {
+        case Kind::tensor:
+          if (value.isTensor()) visit(value.toTensor());
+          break;
+        case Kind::tensor_list:
+          if (value.isTensorList())
+            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
+          break;
+        case Kind::optional_tensor_list:
+          if (value.isList())
+            for (const c10::IValue& item : value.toListRef())
+              if (item.isTensor()) visit(item.toTensor(), /*index=*/true);
+          break;
+        case Kind::device:
+          if (value.isDevice() && value.toDevice().type() == kDevice && device_ < 0)
+            device_ = checked_index(value.toDevice());
+          break;
+        default:
+          break;
+      }
+    }
+    if (device_ < 0) device_ = current_device();
+    if (host_tensor_ && !plan_.cpu_indices) complain();
+  }
+
+  void replace_arguments() {
+    for (const auto& argument : plan_.interesting) {
+      c10::IValue& value = at(argument.position);
+      switch (argument.kind) {
+        case Kind::tensor:
+          if (value.isTensor()) replace(value, argument.written);
+          break;
+        case Kind::tensor_list:
+          if (value.isTensorList()) replace_list(value, argument.written);
+          break;
+        case Kind::optional_tensor_list:
+          if (value.isList()) replace_optional_list(value, argument.written);
+          break;
+        case Kind::generator:
+          value = cpu_generator(value.isGenerator() ? std::make_optional(value.toGenerator()) : std::nullopt, device_, draws());
+          break;
+        case Kind::device:
+          if (value.isDevice()) value = c10::Device(c10::kCPU);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void replace_results(c10::Stream stream) {
+    const size_t first = stack_->size() - plan_.returns;
+    for (size_t i = first; i < stack_->size(); ++i) {
+      c10::IValue& value = (*stack_)[i];
+      if (value.isTensor()) {
+        at::Tensor host = std::move(value).toTensor();
+        value = c10::IValue();
+        value = aliases_.result(host, stream);
+      } else if (value.isTensorList()) {
+        c10::List<at::Tensor> results;
+        for (const at::Tensor& host : value.toTensorVector()) results.push_back(aliases_.result(host, stream));
+        value = std::move(results);
+      }
+    }
+  }
+
+ private:
+  c10::IValue& at(size_t position) { return (*stack_)[stack_->size() - plan_.arguments + position]; }
+
+  void visit(const at::Tensor& tensor, bool index = false) {
+    if (!tensor.defined()) return;
+    const c10::Device device = tensor.device();
+    if (C10_LIKELY(device.type() == kDevice)) {
+      if (device_ < 0) device_ = device.index();
+      if (C10_UNLIKELY(device_ != device.index())) complain(device);
+    } else if (tensor.dim() > 0 && !index) {  // a scalar may live on the CPU, as for CUDA's kernels
+      host_tensor_ = true;
+      other_ = device;
+    }
+  }
+
+  [[noreturn]] void complain(std::optional<c10::Device> other = std::nullopt) {
+    TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, flagos:",
+                static_cast<int>(device_), " and ", other ? *other : other_, "! (when calling ", plan_.name, ")");
+  }
+
+  void replace(c10::IValue& value, bool written) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined() || tensor.device().type() != kDevice) return;
+    value = aliases_.of(tensor, written);
+  }
+
+  void replace_list(c10::IValue& value, bool written) {
+    c10::List<at::Tensor> hosts;
+    hosts.reserve(value.toListRef().size());
+    for (const at::Tensor& tensor : value.toTensorVector())
+      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
+    value = std::move(hosts);
+  }
+
+  void replace_optional_list(c10::IValue& value, bool written) {
+    c10::List<std::optional<at::Tensor>> hosts;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (!item.isTensor()) {
+        hosts.push_back(std::nullopt);
+        continue;
+      }
+      const at::Tensor& tensor = item.toTensor();
+      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
+    }
+    value = std::move(hosts);
+  }
+
+  // How many numbers a random operator may draw: one for each element of its largest tensor.
+  uint64_t draws() const {
+    int64_t most = 1;
+    for (const auto& pair : aliases_.pairs()) most = std::max(most, pair.device.numel());
+    return static_cast<uint64_t>(most);
+  }
+
+  const OperatorPlan& plan_;
+  torch::jit::Stack* const stack_;
+  HostAliases aliases_;
+  c10::DeviceIndex device_ = -1;
+  bool host_tensor_ = false;
+  c10::Device other_{c10::kCPU};
+};
+
+void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  ensure_initialized();
+  served(route);
+  Call call(plan, stack);
+  call.find_device();
+  const c10::Stream stream = current_stream(call.device());
+  if (C10_UNLIKELY(stream.id() != 0 || !stream_idle(stream))) {
+    if (run_queued(plan, op, stack, stream)) return;
+    synchronize(stream);
+  }
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  DeviceResults results_on(stream);
+  call.replace_arguments();
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  if (plan.writes) call.aliases().write_back(stream);
+  call.replace_results(stream);
+}
+
+}  // namespace
+
+HostKernel::HostKernel(const c10::OperatorHandle& op) : plan_(op), route_(route(plan_.short_name, "cpu")) {}
+
+void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  run(plan_, route_, op, stack);
+}
+
+void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  struct Known {
+    OperatorPlan plan;
+    Route* route;
+  };
+  static auto* known = new std::unordered_map<c10::OperatorName, std::unique_ptr<Known>>();
+  static std::mutex mutex;
+  Known* entry = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto& slot = (*known)[op.operator_name()];
+    if (!slot) {
+      OperatorPlan plan(op);
+      Route* counted = route(plan.short_name, "cpu");
+      slot = std::make_unique<Known>(Known{std::move(plan), counted});
+    }
+    entry = slot.get();
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasKernelForDispatchKey(c10::DispatchKey::CPU) ||
+                                  op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd),
+                              "flagos: ", entry->plan.name, " has no kernel for flagos and none for the CPU to fall back to");
+  run(entry->plan, entry->route, op, stack);
+}
+
+}  // namespace torch_fl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// operator_plan.h: what a boxed kernel needs to know of an operator's schema, worked out once.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/SmallVector.h>
+
+#include <string>
+
+namespace torch_fl {
+
+struct OperatorPlan {
+  enum class Kind : uint8_t { other, tensor, tensor_list, optional_tensor_list, generator, device };
+  struct Argument {
+    uint16_t position;
+    Kind kind;
+    bool written;  // the operator may write to it
+  };
+
+  explicit OperatorPlan(const c10::OperatorHandle& op);
+
+  std::string name;         // "aten::add.Tensor"
+  std::string short_name;   // "add.Tensor" for aten, else as `name`
+  size_t arguments;         // how many the operator takes
+  size_t returns;
+  c10::SmallVector<Argument, 6> interesting;  // the arguments whose kind is not `other`
+  bool writes;              // some argument is written
+  bool gives_values;        // some result is not a tensor: it needs the data now
+  bool random;              // takes a generator
+  bool cpu_indices;         // tensors on the CPU may stand beside device tensors
+};
+
+// "aten::add.Tensor" from its two parts.
+std::string full_name(const c10::OperatorName& name);
+std::string short_name(const c10::OperatorName& name);
+
+}  // namespace torch_fl

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "start.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "allocator.h"
+#include "composed.h"
+#include "copy.h"
+#include "factories.h"
+#include "guard.h"
+#include "hooks.h"
+#include "host_kernel.h"
+#include "platform.h"
+#include "resize.h"
+#include "route_log.h"
+#include "views.h"
+
+namespace torch_fl {
+namespace {
+
+using c10::DispatchKey;
+
+torch::Library& library(const char* name, std::optional<DispatchKey> key) {
+  // Registrations end with their Library: these live as long as the process.
+  return *new torch::Library(torch::Library::IMPL, name, key, __FILE__, __LINE__);
+}
+
+void record_stream(at::Tensor& self, c10::Stream stream) { allocator().recordStream(self.storage().data_ptr(), stream); }
+
+// Lets `parameter.data = tensor` and Module.to() move parameters between the CPU and flagos in place.
+bool has_compatible_shallow_copy_type(const at::Tensor&, const at::Tensor&) { return true; }
+
+void register_core_operators(torch::Library& m) {
+  m.impl("empty.memory_format", TORCH_FN(empty));
+  m.impl("empty_strided", TORCH_FN(empty_strided));
+  m.impl("_efficientzerotensor", TORCH_FN(efficient_zero_tensor));
+  m.impl("as_strided", TORCH_FN(as_strided));
+  m.impl("view", TORCH_FN(view));
+  m.impl("_reshape_alias", TORCH_FN(reshape_alias));
+  m.impl("unfold", TORCH_FN(unfold));
+  m.impl("view_as_real", TORCH_FN(view_as_real));
+  m.impl("view_as_complex", TORCH_FN(view_as_complex));
+  m.impl("resize_", TORCH_FN(resize_));
+  m.impl("set_.source_Tensor", TORCH_FN(set_tensor_));
+  m.impl("set_.source_Storage", TORCH_FN(set_storage_));
+  m.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage_offset_));
+  m.impl("set_", TORCH_FN(set_));
+  m.impl("_copy_from", TORCH_FN(copy_from));
+  m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+  m.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
+  m.impl("record_stream", TORCH_FN(record_stream));
+  m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
+}
+
+// The bits are resolved by the copy itself, which sees both sides.
+void register_copy_of_lazy_bits() {
+  library("aten", DispatchKey::Conjugate).impl("_copy_from", torch::CppFunction::makeFallthrough());
+  library("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+bool is_view(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.returns().begin(), schema.returns().end(),
+                     [](const auto& result) { return result.alias_info() && !result.alias_info()->isWrite(); });
+}
+
+// Operators that PyTorch's composites serve, but worse than the CPU's own kernel for the whole would.
+bool claimed_whole(const std::string& name) {
+  return name == "aten::convolution" || name == "aten::convolution_backward";
+}
+
+// Every operator with a CPU kernel gets a kernel of its own on flagos: going through PyTorch's composites instead would
+// dispatch twice and, where the CPU has a fused kernel, give other bits.
+void register_host_kernels(torch::Library& m, const std::map<std::string, std::string>& refused) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const auto& name : dispatcher.getAllOpNames()) {
+    if (name.name.rfind("aten::", 0) != 0) continue;
+    const auto op = dispatcher.findOp(name);
+    if (!op || !op->hasSchema() || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) continue;
+    if (!op->hasKernelForDispatchKey(DispatchKey::CPU) && !claimed_whole(full_name(name))) continue;
+    if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_view(op->schema())) continue;
+    const std::string op_name = short_name(name);
+    auto origin = refused.find(op_name);
+    route(op_name, "cpu", origin == refused.end() ? "default" : origin->second);
+    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(*op)));
+  }
+}
+
+[[noreturn]] void no_such_kernel(const RouteRequest& request) {
+  const auto operators = slot_operators(request.backend);
+  std::string list;
+  for (const auto& op : operators) list += (list.empty() ? "" : ", ") + op;
+  TORCH_CHECK(false, request.origin, ": slot '", request.backend, "' has no kernel for ", request.op, "; it serves ",
+              list.empty() ? "nothing here" : list);
+}
+
+void register_operators(const std::vector<RouteRequest>& requests) {
+  std::map<std::string, std::string> refused, origins;
+  for (const auto& request : requests) {
+    if (request.backend == "none") {
+      refused[request.op] = request.origin;
+      continue;
+    }
+    const auto operators = slot_operators(request.backend);
+    if (std::find(operators.begin(), operators.end(), request.op) == operators.end()) no_such_kernel(request);
+    origins[request.op] = request.origin;
+  }
+  auto& m = library("aten", DispatchKey::PrivateUse1);
+  register_core_operators(m);
+  register_copy_of_lazy_bits();
+  for (const auto& op : composed_operators()) {
+    if (refused.count(op)) continue;
+    auto origin = origins.find(op);
+    register_composed(m, op, origin == origins.end() ? "default" : origin->second);
+  }
+  require_all_views();
+  register_host_kernels(m, refused);
+  library("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
+}
+
+}  // namespace
+
+void start(const std::string& platform_id, const std::vector<RouteRequest>& requests) {
+  load_platform(platform_id);
+  TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS | FLAGOS_CAP_HOST_FUNCTION), "flagos: platform '", platform_id,
+              "' cannot run CPU kernels on its memory, which this torch-fl-runtime needs");
+  register_allocator();
+  register_guard();
+  register_hooks();
+  register_operators(requests);
+}
+
+std::vector<std::string> known_slots() { return {"host"}; }
+
+std::vector<std::string> slot_operators(const std::string& slot) {
+  return slot == "host" ? composed_operators() : std::vector<std::string>{};
+}
+
+}  // namespace torch_fl

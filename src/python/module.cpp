@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// module.cpp: the extension torch_fl._C. Importing it does nothing; `start` does.
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "bindings.h"
+#include "device.h"
+#include "generator.h"
+#include "host_address.h"
+#include "platform.h"
+#include "route_log.h"
+#include "start.h"
+#include "stream.h"
+
+namespace py = pybind11;
+using release_gil = py::call_guard<py::gil_scoped_release>;
+
+namespace {
+
+py::dict build_info() {
+  py::dict info;
+  info["platform"] = TORCH_FL_PLATFORM;
+  info["sdk_version"] = TORCH_FL_SDK_VERSION;
+  info["torch_version"] = TORCH_FL_TORCH_VERSION;
+  info["platform_abi"] = torch_fl::platform_abi();
+  return info;
+}
+
+using RequestTuple = std::tuple<std::string, std::string, std::string>;
+
+void start(const std::string& platform, const std::vector<RequestTuple>& requests) {
+  std::vector<torch_fl::RouteRequest> routes;
+  for (const auto& [op, backend, origin] : requests) routes.push_back({op, backend, origin});
+  torch_fl::start(platform, routes);
+}
+
+std::vector<RequestTuple> routes() {
+  std::vector<RequestTuple> result;
+  for (const auto* route : torch_fl::routes()) result.emplace_back(route->op, route->backend, route->origin);
+  return result;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, m) {
+  m.doc() = "The native part of torch_fl. Use torch.flagos; names here may change.";
+  m.def("build_info", &build_info);
+  m.def("start", &start);
+
+  m.def("init", &torch_fl::ensure_initialized, release_gil());
+  m.def("is_initialized", &torch_fl::is_initialized);
+  m.def("in_bad_fork", &torch_fl::in_bad_fork);
+  m.def("shutdown", &torch_fl::shutdown, release_gil());
+
+  m.def("device_count", [] { return static_cast<int>(torch_fl::device_count()); });
+  m.def("current_device", [] { return static_cast<int>(torch_fl::current_device()); });
+  m.def("set_device", [](int index) { torch_fl::set_device(torch_fl::narrow_index(index)); });
+  m.def("exchange_device", [](int index) {
+    return static_cast<int>(torch_fl::exchange_device(index < 0 ? -1 : torch_fl::narrow_index(index)));
+  });
+  m.def("synchronize", [](int index) { torch_fl::synchronize_device(torch_fl::narrow_index(index)); }, release_gil());
+  m.def("can_access_peer", [](int device, int peer) {
+    return torch_fl::can_access_peer(torch_fl::narrow_index(device), torch_fl::narrow_index(peer));
+  });
+
+  m.def("default_generator", [](int index) {
+    const auto& generator = torch_fl::default_generator(torch_fl::narrow_index(index));
+    return py::reinterpret_steal<py::object>(THPGenerator_Wrap(generator));
+  });
+  m.def("stream_priority_range", &torch_fl::stream_priority_range);
+  m.def("stream_handle", [](int64_t id, int index) {
+    return reinterpret_cast<uintptr_t>(torch_fl::stream_handle(id, torch_fl::narrow_index(index)));
+  });
+  m.def("host_offset", [] { return static_cast<int64_t>(torch_fl::device_to_host_offset()); });
+
+  m.def("routes", &routes);
+  m.def("known_slots", &torch_fl::known_slots);
+  m.def("slot_operators", &torch_fl::slot_operators);
+  m.def("dispatch_counts", &torch_fl::dispatch_counts);
+  m.def("reset_dispatch_counts", &torch_fl::reset_dispatch_counts);
+  m.def("set_log", &torch_fl::set_log);
+
+  torch_fl::bind_memory(m);
+  torch_fl::bind_properties(m);
+}
