@@ -106,7 +106,9 @@ def _start_core(core: ModuleType, platform: str) -> None:
         switches = compat.log_switches()
         table = routing.load(platform, core.known_slots(), core.slot_operators)
         core.start(platform, [tuple(route) for route in table.routes])
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
+        raise ImportError(str(error)) from None
+    except RuntimeError as error:
         raise ImportError(str(error).splitlines()[0]) from error
     core.set_log(**switches)
     for operator in table.unforced:

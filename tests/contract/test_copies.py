@@ -33,7 +33,9 @@ def test_round_trip_is_exact(dtype, same):
     assert y[1, 2].item() == x[1, 2].item()
 
 
-@pytest.mark.parametrize(("source", "target"), list(itertools.product(DTYPES[:3] + [torch.int64, torch.bool, torch.complex64], repeat=2)))
+@pytest.mark.parametrize(
+    ("source", "target"), list(itertools.product(DTYPES[:3] + [torch.int64, torch.bool, torch.complex64], repeat=2))
+)
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_dtype_conversion(source, target, same):
     x = sample(source)

@@ -42,7 +42,8 @@ def test_methods():
 
 @pytest.mark.devices(2)
 @pytest.mark.parametrize(
-    "choose", [torch.flagos.set_device, torch.accelerator.set_device_index, lambda i: torch.flagos.set_device(f"flagos:{i}")]
+    "choose",
+    [torch.flagos.set_device, torch.accelerator.set_device_index, lambda i: torch.flagos.set_device(f"flagos:{i}")],
 )
 def test_all_ways_of_choosing_agree(choose):
     choose(1)
@@ -55,7 +56,12 @@ def test_all_ways_of_choosing_agree(choose):
 
 @pytest.mark.devices(2)
 def test_contexts():
-    for context in (torch.flagos.device(1), torch.flagos.device("flagos:1"), torch.flagos._DeviceGuard(1), torch.accelerator.device_index(1)):
+    for context in (
+        torch.flagos.device(1),
+        torch.flagos.device("flagos:1"),
+        torch.flagos._DeviceGuard(1),
+        torch.accelerator.device_index(1),
+    ):
         with context:
             assert current() == 1
         assert current() == 0

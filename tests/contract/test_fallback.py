@@ -117,7 +117,9 @@ def test_indices_on_the_cpu_and_an_error_leaves_the_tensor_usable(same):
     same(x + 1, torch.arange(24.0).view(2, 3, 4) + 1)
 
 
-@pytest.mark.parametrize("function", [torch.log, torch.erf, torch.rad2deg, torch.digamma, torch.sqrt, torch.mean, torch.abs, torch.neg])
+@pytest.mark.parametrize(
+    "function", [torch.log, torch.erf, torch.rad2deg, torch.digamma, torch.sqrt, torch.mean, torch.abs, torch.neg]
+)
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.float16, torch.bfloat16, torch.float64])
 def test_dtype_rules_are_those_of_the_cpu(function, dtype):
     x = torch.arange(1, 5).to(dtype)

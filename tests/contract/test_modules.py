@@ -11,7 +11,9 @@ DEVICE = "flagos"
 
 def network():
     torch.manual_seed(3)
-    return nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+    return nn.Sequential(
+        nn.Linear(6, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)
+    )
 
 
 def data():
@@ -128,7 +130,9 @@ def test_gradients_match():
     for t in (x, y):
         (torch.linalg.inv(t @ t.t() + torch.eye(5, device=t.device)) * t.sin().cumsum(0)).norm().backward()
     torch.testing.assert_close(y.grad.cpu(), x.grad)
-    assert torch.autograd.gradcheck(lambda t: (t.exp() * t[0]).sum(1), torch.rand(3, 3, dtype=torch.float64, device=DEVICE, requires_grad=True))
+    assert torch.autograd.gradcheck(
+        lambda t: (t.exp() * t[0]).sum(1), torch.rand(3, 3, dtype=torch.float64, device=DEVICE, requires_grad=True)
+    )
 
 
 def test_higher_order_functional_and_hooks():
@@ -172,7 +176,14 @@ def test_layers(layer):
     elif layer == "lstm":
         model, x = nn.LSTM(8, 6, num_layers=2, bidirectional=True, batch_first=True), torch.randn(2, 5, 8)
     elif layer == "conv":
-        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 2, 2), nn.AdaptiveAvgPool2d(1))
+        model = nn.Sequential(
+            nn.Conv2d(3, 4, 3),
+            nn.BatchNorm2d(4),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(4, 2, 2),
+            nn.AdaptiveAvgPool2d(1),
+        )
         x = torch.randn(2, 3, 12, 12)
     else:
         model, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(2, 5, 8)

@@ -119,7 +119,9 @@ def test_own_generator():
     assert not torch.equal(a.cpu(), b.cpu())
     clone = g.clone_state() if hasattr(g, "clone_state") else None
     if clone is not None:
-        assert torch.equal(torch.rand(3, device=DEVICE, generator=g).cpu(), torch.rand(3, device=DEVICE, generator=clone).cpu())
+        assert torch.equal(
+            torch.rand(3, device=DEVICE, generator=g).cpu(), torch.rand(3, device=DEVICE, generator=clone).cpu()
+        )
     with pytest.raises(RuntimeError):
         torch.rand(3, device=DEVICE, generator=torch.Generator())
 
@@ -159,6 +161,9 @@ def test_a_seed_before_first_use_counts(python):
         assert not torch.flagos.is_initialized()
         print(torch.rand(4, device="flagos").tolist())
     """
-    runs = {python(code.format(seed)).stdout for seed in ("torch.manual_seed(8)", "torch.flagos.manual_seed(8)", "torch.flagos.manual_seed_all(8)")}
+    runs = {
+        python(code.format(seed)).stdout
+        for seed in ("torch.manual_seed(8)", "torch.flagos.manual_seed(8)", "torch.flagos.manual_seed_all(8)")
+    }
     assert len(runs) == 1
     assert python(code.format("torch.manual_seed(9)")).stdout not in runs

@@ -31,7 +31,9 @@ def log_lines(text):
 
 
 def test_dispatch_log_has_the_exact_form(python):
-    done = python("import torch; x = torch.ones(3, device='flagos'); y = torch.add(x, x); y.cpu()", FLAGOS_LOG="dispatch")
+    done = python(
+        "import torch; x = torch.ones(3, device='flagos'); y = torch.add(x, x); y.cpu()", FLAGOS_LOG="dispatch"
+    )
     lines = log_lines(done.stderr)
     assert any(re.fullmatch(r"\[flagos dispatch\] add\.Tensor -> \w+", line) for line in lines), done.stderr
     assert all(re.fullmatch(r"\[flagos dispatch\] [\w.:]+ -> \w+", line) for line in lines)

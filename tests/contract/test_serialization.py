@@ -73,7 +73,9 @@ def test_modules_and_state_dicts():
     assert torch.equal(whole[0].weight.cpu(), model[0].weight.cpu()) and whole[0].weight.device.type == DEVICE
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lambda x: reload(x, weights_only=False)])
+@pytest.mark.parametrize(
+    "clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lambda x: reload(x, weights_only=False)]
+)
 def test_clones_of_every_kind(clone):
     strided = torch.arange(12.0, device=DEVICE).view(3, 4)[:, ::2]
     for x in (

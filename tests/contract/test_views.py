@@ -100,7 +100,12 @@ def test_no_view_operator_falls_back():
             continue
         reached = any(
             torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
-            for key in ("PrivateUse1", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+            for key in (
+                "PrivateUse1",
+                "CompositeImplicitAutograd",
+                "CompositeExplicitAutograd",
+                "CompositeExplicitAutogradNonFunctional",
+            )
         )
         served_by_cpu_only = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU")
         if not reached and served_by_cpu_only:

@@ -99,15 +99,16 @@ def _read(path: Path, label: str, asked_at: Location, open_files: tuple[Path, ..
 
 
 def _text(path: Path, label: str, asked_at: Location) -> str:
+    subject = f"the included file '{label}'" if asked_at.line else "the routing file"
     try:
         return path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:
-        raise RoutingError(asked_at, f"the routing file '{label}' is a directory; name a file") from None
+        problem = "is a directory; name a file"
     except UnicodeDecodeError as error:
-        raise RoutingError(asked_at, f"the routing file '{label}' is not UTF-8 text (byte {error.start})") from None
+        problem = f"is not UTF-8 text (byte {error.start})"
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RoutingError(asked_at, f"the routing file '{label}' cannot be read: {reason}") from None
+        problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
+    raise RoutingError(asked_at, f"{subject} {problem}")
 
 
 class _Line:

@@ -102,14 +102,14 @@ def test_include_depth(tmp_path, depth, fits):
 
 
 def test_unreadable_files(tmp_path):
-    with pytest.raises(errors.RoutingError, match="nowhere.conf' cannot be read: no such file"):
+    with pytest.raises(errors.RoutingError, match=r"nowhere\.conf: the routing file cannot be read: no such file"):
         parser.parse_file(tmp_path / "nowhere.conf")
     with pytest.raises(errors.RoutingError, match="is a directory; name a file"):
         parser.parse_file(tmp_path)
     (tmp_path / "latin.conf").write_bytes(b"mm = a # \xe9\n")
     with pytest.raises(errors.RoutingError, match=r"not UTF-8 text \(byte 9\)"):
         parser.parse_file(tmp_path / "latin.conf")
-    with pytest.raises(errors.RoutingError, match=r"r\.conf:2:9: the routing file 'gone\.conf' cannot be read"):
+    with pytest.raises(errors.RoutingError, match=r"r\.conf:2:9: the included file 'gone\.conf' cannot be read"):
         parse(tmp_path, "mm = a\ninclude gone.conf")
 
 
