@@ -2,9 +2,10 @@
 #include "allocator.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/flat_hash_map.h>
 
-#include <array>
 #include <memory>
+#include <mutex>
 
 namespace torch_fl {
 namespace {
@@ -38,9 +39,6 @@ void release_block(void* context) {
   cache(block->device).free(block);
 }
 
-// A deleter of its own tells memory that is lent to the CPU from the device's.
-void release_lent_block(void* context) { release_block(context); }
-
 Block* new_block(size_t bytes, c10::Stream stream) {
   Block* block = cache(stream.device_index()).allocate(bytes, stream.id());
   report(block, static_cast<int64_t>(block->size));
@@ -49,18 +47,60 @@ Block* new_block(size_t bytes, c10::Stream stream) {
 
 thread_local const c10::Stream* lending_on = nullptr;
 
+// The blocks lent to the CPU, by host address: a CPU allocator's context must be the address itself, since some kernels
+// keep nothing else (Allocator::raw_allocate).
+class LentBlocks {
+ public:
+  void enter(void* address, Block* block) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    blocks_[address] = block;
+  }
+  Block* remove(void* address) {  // null for memory that was not lent
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = blocks_.find(address);
+    if (found == blocks_.end()) return nullptr;
+    Block* block = found->second;
+    blocks_.erase(found);
+    return block;
+  }
+
+ private:
+  std::mutex mutex_;
+  ska::flat_hash_map<void*, Block*> blocks_;
+};
+
+LentBlocks& lent() {
+  static auto* instance = new LentBlocks();  // outlives every tensor
+  return *instance;
+}
+
+void release_lent(void* address) {
+  if (in_bad_fork()) return;
+  if (Block* block = lent().remove(address)) release_block(block);
+}
+
+c10::DeleterFnPtr base_deleter = nullptr;  // of PyTorch's own CPU allocator
+
 // PyTorch's own CPU allocator, except inside DeviceResults.
 class LendingAllocator final : public c10::Allocator {
  public:
-  explicit LendingAllocator(c10::Allocator* base) : base_(base) {}
+  // For callers of raw_allocate, who may free in another thread or scope than they allocated in.
+  static void release_any(void* address) {
+    Block* block = lent().remove(address);
+    block ? release_block(block) : base_deleter(address);
+  }
+
+  explicit LendingAllocator(c10::Allocator* base) : base_(base) { base_deleter = base->raw_deleter(); }
   c10::DataPtr allocate(size_t bytes) override {
     if (C10_LIKELY(!lending_on)) return base_->allocate(bytes);
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
     Block* block = new_block(bytes, *lending_on);
-    return {host_address(block->address), block, &release_lent_block, c10::Device(c10::kCPU)};
+    void* address = host_address(block->address);
+    lent().enter(address, block);
+    return {address, address, &release_lent, c10::Device(c10::kCPU)};
   }
   bool is_simple_data_ptr(const c10::DataPtr& data) const override { return base_->is_simple_data_ptr(data); }
-  c10::DeleterFnPtr raw_deleter() const override { return lending_on ? nullptr : base_->raw_deleter(); }
+  c10::DeleterFnPtr raw_deleter() const override { return &release_any; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { base_->copy_data(to, from, bytes); }
 
  private:
@@ -139,8 +179,8 @@ DeviceResults::DeviceResults(c10::Stream stream, When when) : former_(lending_on
 DeviceResults::~DeviceResults() { lending_on = former_; }
 
 c10::DataPtr adopt(c10::DataPtr& host) {
-  if (host.get_deleter() != &release_lent_block) return {};
-  auto* block = static_cast<Block*>(host.release_context());
+  if (host.get_deleter() != &release_lent) return {};
+  Block* block = lent().remove(host.release_context());
   return {block->address, block, &release_block, c10::Device(kDevice, block->device)};
 }
 

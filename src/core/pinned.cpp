@@ -54,7 +54,11 @@ class PinnedAllocator final : public c10::Allocator {
     std::lock_guard<std::mutex> lock(mutex_);
     active_ -= block->size;
     --live_;
-    (block->events.empty() ? ready_[block->size] : waiting_).push_back(block);
+    if (block->events.empty()) {
+      ready_[block->size].push_back(block);
+    } else {
+      waiting_.push_back(block);
+    }
   }
 
   void hold(PinnedBlock* block, c10::Stream stream) {

@@ -84,7 +84,7 @@ class MetaTwins {
 };
 
 bool queueable(const OperatorPlan& plan, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-  if (plan.gives_values || !op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
+  if (plan.gives_values || !op.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
   bool strided = true;
   mapped(plan, stack, [&](const at::Tensor& tensor) {
     strided &= tensor.layout() == c10::kStrided && !tensor.is_conj() && !tensor.is_neg() && !tensor.is_quantized();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "allocator.h"
+#include "claims.h"
 #include "composed.h"
 #include "copy.h"
 #include "factories.h"
@@ -63,26 +64,13 @@ void register_copy_of_lazy_bits() {
   library("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
-bool is_view(const c10::FunctionSchema& schema) {
-  return std::any_of(schema.returns().begin(), schema.returns().end(),
-                     [](const auto& result) { return result.alias_info() && !result.alias_info()->isWrite(); });
-}
-
-// Operators that PyTorch's composites serve, but worse than the CPU's own kernel for the whole would.
-bool claimed_whole(const std::string& name) {
-  return name == "aten::convolution" || name == "aten::convolution_backward";
-}
-
-// Every operator with a CPU kernel gets a kernel of its own on flagos: going through PyTorch's composites instead would
-// dispatch twice and, where the CPU has a fused kernel, give other bits.
 void register_host_kernels(torch::Library& m, const std::map<std::string, std::string>& refused) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getAllOpNames()) {
     if (name.name.rfind("aten::", 0) != 0) continue;
     const auto op = dispatcher.findOp(name);
     if (!op || !op->hasSchema() || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) continue;
-    if (!op->hasKernelForDispatchKey(DispatchKey::CPU) && !claimed_whole(full_name(name))) continue;
-    if (op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_view(op->schema())) continue;
+    if (!claimed(*op)) continue;
     const std::string op_name = short_name(name);
     auto origin = refused.find(op_name);
     route(op_name, "cpu", origin == refused.end() ? "default" : origin->second);

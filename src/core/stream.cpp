@@ -14,6 +14,7 @@
 namespace torch_fl {
 namespace {
 
+constexpr size_t kMaxDevices = 128;  // a DeviceIndex is an int8
 constexpr size_t kPoolSize = 32;  // streams of one priority on one device, handed out in turn
 
 struct Pool {
@@ -28,11 +29,11 @@ struct DeviceStreams {
 };
 
 DeviceStreams& streams_of(c10::DeviceIndex index) {
-  static auto* all = new std::array<DeviceStreams, C10_COMPILE_TIME_MAX_GPUS>();  // outlives every thread
+  static auto* all = new std::array<DeviceStreams, kMaxDevices>();  // outlives every thread
   return all->at(static_cast<size_t>(index));
 }
 
-thread_local std::array<c10::StreamId, C10_COMPILE_TIME_MAX_GPUS> current{};
+thread_local std::array<c10::StreamId, kMaxDevices> current{};
 
 c10::Stream make(c10::DeviceIndex index, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDevice, index), id);

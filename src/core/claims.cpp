@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "claims.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "operator_plan.h"
+
+namespace torch_fl {
+namespace {
+
+using c10::DispatchKey;
+
+bool is_view(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.returns().begin(), schema.returns().end(),
+                     [](const auto& result) { return result.alias_info() && !result.alias_info()->isWrite(); });
+}
+
+// Composites that work between devices, on storages or on the bare description of a tensor.
+constexpr std::array<std::string_view, 22> kLeftToComposites = {
+    "copy",         "copy_",         "_foreach_copy", "_foreach_copy_",    "_lazy_clone",    "lift",
+    "resize",       "resize_as",     "resize_as_",    "_resize_output",    "_resize_output_", "set",
+    "_unsafe_view", "unsafe_split",  "unsafe_split_with_sizes", "_has_same_storage_numel", "is_same_size",
+    "_new_zeros_with_same_feature_meta", "convolution_overrideable", "convolution_backward_overrideable",
+    "_scaled_dot_product_fused_attention_overrideable", "_scaled_dot_product_fused_attention_overrideable_backward"};
+
+bool composite_taken_whole(const c10::OperatorHandle& op) {
+  if (!op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) || op.hasTag(at::Tag::inplace_view)) return false;
+  std::string_view name = op.schema().name();
+  name.remove_prefix(std::string_view("aten::").size());
+  if (name.find("sparse") != std::string_view::npos || name.find("coalesced") != std::string_view::npos) return false;
+  if (std::find(kLeftToComposites.begin(), kLeftToComposites.end(), name) != kLeftToComposites.end()) return false;
+  bool tensors = false;
+  for (const auto& argument : OperatorPlan(op).interesting) {
+    if (argument.kind == OperatorPlan::Kind::device) return false;
+    tensors |= argument.kind != OperatorPlan::Kind::generator;
+  }
+  return tensors;
+}
+
+}  // namespace
+
+bool claimed(const c10::OperatorHandle& op) {
+  if (op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_view(op.schema())) return false;
+  return op.hasKernelForDispatchKey(DispatchKey::CPU) || composite_taken_whole(op);
+}
+
+}  // namespace torch_fl
