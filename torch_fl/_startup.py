@@ -110,7 +110,7 @@ def _start_core(core: ModuleType, platform: str) -> None:
         raise ImportError(str(error)) from None
     except RuntimeError as error:
         raise ImportError(str(error).splitlines()[0]) from error
-    core.set_log(**switches)
+    core.set_log(switches["dispatch"], switches["fallback"])
     for operator in table.unforced:
         print(f"[flagos routes] {operator} has no kernel in the forced backend and keeps its route", file=sys.stderr)
 

@@ -96,7 +96,7 @@ def test_no_view_operator_falls_back():
             continue
         schema = torch._C._get_schema(*name.partition(".")[::2])
         is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-        if not is_view or "_copy" in name:
+        if not is_view or "_copy" in name or "_nested" in name:  # nested tensors are not this device's
             continue
         reached = any(
             torch._C._dispatch_has_kernel_for_dispatch_key(name, key)

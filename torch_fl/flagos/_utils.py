@@ -44,8 +44,10 @@ def existing_index(device: DeviceLike) -> int:
         ValueError: `device` is of another type.
     """
     index = _get_device_index(device, optional=True)
-    count = _C.device_count()
-    if not 0 <= index < count:
-        range_text = {0: "no devices", 1: "1 device (0)"}.get(count, f"{count} devices (0..{count - 1})")
-        raise RuntimeError(f"device index {index} does not exist: flagos has {range_text}")
+    if not 0 <= index < (count := _C.device_count()):
+        there = {0: "there are none", 1: "there is 1 device, flagos:0"}
+        raise RuntimeError(
+            f"flagos:{index} does not exist: "
+            + there.get(count, f"there are {count} devices, flagos:0 to flagos:{count - 1}")
+        )
     return index
