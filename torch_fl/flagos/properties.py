@@ -6,10 +6,10 @@ from torch_fl import _C
 from torch_fl.flagos._utils import DeviceLike, existing_index
 
 if TYPE_CHECKING:
-    from torch_fl._C import DeviceProperties
+    from torch_fl._C import _FlagosDeviceProperties
 
 
-def get_device_properties(device: DeviceLike = None) -> "DeviceProperties":
+def get_device_properties(device: DeviceLike = None) -> "_FlagosDeviceProperties":
     """Name, memory in bytes, multiprocessors and the like, under the attribute names of ``torch.cuda``'s.
 
     Asking never changes the current device.
