@@ -9,7 +9,7 @@ import sys
 
 from torch import OutOfMemoryError
 
-from torch_fl.flagos import _utils, devices, memory, precision, properties, random, streams
+from torch_fl.flagos import _utils, devices, dispatch, memory, precision, properties, random, streams
 from torch_fl.flagos.devices import (
     _DeviceGuard as _DeviceGuard,
     _exchange_device as _exchange_device,
@@ -27,6 +27,7 @@ from torch_fl.flagos.devices import (
     set_device,
     synchronize,
 )
+from torch_fl.flagos.dispatch import dispatch_counts, reset_dispatch_counts
 from torch_fl.flagos.memory import (
     empty_cache,
     empty_host_cache,
@@ -81,6 +82,7 @@ __all__ = [
     "device",
     "device_count",
     "device_of",
+    "dispatch_counts",
     "empty_cache",
     "empty_host_cache",
     "get_amp_supported_dtype",
@@ -107,6 +109,7 @@ __all__ = [
     "memory_stats_as_nested_dict",
     "memory_summary",
     "reset_accumulated_memory_stats",
+    "reset_dispatch_counts",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -129,5 +132,5 @@ def __getattr__(name: str) -> object:
 
 def alias_submodules(package: str) -> None:
     """Make ``import <package>.memory`` and its like find these submodules rather than load second copies."""
-    for module in (_utils, devices, memory, precision, properties, random, streams):
+    for module in (_utils, devices, dispatch, memory, precision, properties, random, streams):
         sys.modules[f"{package}.{module.__name__.rsplit('.', 1)[1]}"] = module
