@@ -18,13 +18,13 @@
 #include <map>
 
 #include "host_alias.h"
+#include "recurrent.h"
 #include "route_log.h"
 
 namespace torch_fl {
 namespace {
 
 using at::Tensor;
-using OptionalTensor = std::optional<Tensor>;
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, c10::SymIntArrayRef stride,
                    c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
@@ -103,6 +103,10 @@ const std::map<std::string, std::function<torch::CppFunction()>>& kernels() {
   static const std::map<std::string, std::function<torch::CppFunction()>> table = {
       {"convolution_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution)); }},
       {"convolution_backward_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution_backward)); }},
+      {"_thnn_fused_lstm_cell", [] { return torch::CppFunction(TORCH_FN(lstm_cell)); }},
+      {"_thnn_fused_lstm_cell_backward_impl", [] { return torch::CppFunction(TORCH_FN(lstm_cell_backward)); }},
+      {"_thnn_fused_gru_cell", [] { return torch::CppFunction(TORCH_FN(gru_cell)); }},
+      {"_thnn_fused_gru_cell_backward", [] { return torch::CppFunction(TORCH_FN(gru_cell_backward)); }},
       {"native_dropout", [] { return torch::CppFunction(TORCH_FN(native_dropout)); }},
       {"_fused_sdp_choice", [] { return torch::CppFunction(TORCH_FN(fused_sdp_choice)); }},
       {"_scaled_dot_product_fused_attention_overrideable", [] { return torch::CppFunction(TORCH_FN(attention)); }},
