@@ -32,6 +32,7 @@ def code_files(root: Path) -> list[Path]:
     here = root / "flbuild" / "seed"
     return [
         here / "wheel.py",
+        here / "recipes.py",
         here / "unpack.py",
         here / "interpreter.py",
         root / "recipe/seed/python",
