@@ -19,6 +19,7 @@ from rattler.index import index_fs
 from flbuild import children, interpreter_tags, pip
 from flbuild.digest import changes, manifest, sha256_file, sha256_text
 from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
+from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover
 from flbuild.report import Report, Stage
 from flbuild.seed.download import download, wheel_list
@@ -118,6 +119,17 @@ def failure(layout: Layout, log: Path) -> UserError:
     )
 
 
+def test_interpreter(layout: Layout, channel: Path) -> None:
+    """Run the tests of the one package whose content depends most on the host.
+
+    Raises:
+        UserError: this interpreter cannot be repackaged.
+    """
+    packages = [str(file) for file in channel.glob("linux-64/python-3*.conda")]
+    cache = layout.quarantine("seed-cache")
+    run_worker(layout, {"kind": "test", "packages": packages, "channels": [channel.as_uri()]}, "test-seed", 1, cache)
+
+
 def make(layout: Layout, report: Report) -> str:
     """Have the right seed channel in place.
 
@@ -145,6 +157,7 @@ def make(layout: Layout, report: Report) -> str:
             (made / file).parent.mkdir(exist_ok=True)
             os.link(layout.seed_packages / file, made / file)
         asyncio.run(index_fs(made, force=True))
+        test_interpreter(layout, made)
         (made / "variants.yaml").write_text(json.dumps(compiler_variants(facts), indent=1))
         (made / "identity.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
         publish(made, layout.seed)
