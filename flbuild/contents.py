@@ -1,0 +1,173 @@
+"""Checks on finished packages that need no installation: is each file in one place, and is it the right one?
+
+`problems(folder)` is the gate before a channel is published; tests ask the single questions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rattler.package_streaming import extract
+
+from flbuild.elf import Elf, is_elf
+from flbuild.platforms import ROOT
+
+# The console script and the tests' own files are added by the builder, after staging.
+ADDED = re.compile(r"bin/torch-fl|etc/conda/test-files/.*")
+MANIFEST = "staged-files.txt"
+SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems")
+PLATFORM_LIBRARY = re.compile(r"lib/libtorch_fl_platform_([a-z0-9]+)\.so")
+BUILD_PATH = re.compile(rb"[\x21-\x7e]*(?:_placehold_|/rattler-build_|/build_env/|/work/build/)[\x21-\x7e]*")
+
+
+@dataclass(frozen=True)
+class Package:
+    """An unpacked conda package."""
+
+    file: Path
+    root: Path
+
+    @classmethod
+    def unpack(cls, file: Path, into: Path) -> Package:
+        """Unpack `file` into a new folder below `into`."""
+        root = into / file.name.removesuffix(".conda")
+        extract(file, root)
+        return cls(file, root)
+
+    @cached_property
+    def index(self) -> dict:
+        return json.loads((self.root / "info" / "index.json").read_text())
+
+    @property
+    def name(self) -> str:
+        return self.index["name"]
+
+    @property
+    def build(self) -> str:
+        return self.index["build"]
+
+    @cached_property
+    def records(self) -> list[dict]:
+        """The entries of info/paths.json."""
+        return json.loads((self.root / "info" / "paths.json").read_text())["paths"]
+
+    @property
+    def files(self) -> list[str]:
+        """What an installation puts into the prefix, relative to it."""
+        return [record["_path"] for record in self.records]
+
+    @property
+    def variant(self) -> str:
+        """The part of the build string that names platform and SDK."""
+        return re.sub(r"(_py\d+)?(_h[0-9a-f]+)?_\d+$", "", self.build)
+
+    @cached_property
+    def libraries(self) -> list[Elf]:
+        return [Elf(self.root / name) for name in self.files if is_elf(self.root / name)]
+
+    @property
+    def installed_bytes(self) -> int:
+        return sum(record.get("size_in_bytes", 0) for record in self.records)
+
+
+def staged(runtime: Package) -> list[str]:
+    """Every file that the staging build installed, from the list that travels with the runtime's tests."""
+    found = [name for name in runtime.files if name.startswith("etc/conda/test-files/") and name.endswith("/" + MANIFEST)]
+    if len(found) != 1:
+        raise FileNotFoundError(f"{runtime.file}: has {len(found)} files {MANIFEST} among its test files, not one")
+    return (runtime.root / found[0]).read_text().splitlines()
+
+
+def partition_problems(packages: list[Package]) -> list[str]:
+    """Files that are in no package, in two, or in one without having been staged; `packages` are of one variant."""
+    runtime = next(package for package in packages if package.name == "torch-fl-runtime")
+    expected = set(staged(runtime))
+    split = [package for package in packages if package.name in SPLIT]
+    counts = Counter(name for package in split for name in package.files if not ADDED.fullmatch(name))
+    return (
+        [f"{name}: staged for {runtime.variant}, and in none of its packages" for name in sorted(expected - counts.keys())]
+        + [f"{name}: in {count} packages of {runtime.variant}" for name, count in sorted(counts.items()) if count > 1]
+        + [f"{name}: in a package of {runtime.variant}, and never staged" for name in sorted(counts.keys() - expected)]
+    )
+
+
+def identity_problems(package: Package) -> list[str]:
+    """Whether a runtime holds what its build string says: this catches a compile shared by two variants."""
+    facts = json.loads(next(package.root.glob("lib/python*/site-packages/torch_fl/compatibility.json")).read_text())
+    platform, sdk_version = facts["platform"], facts.get("sdk_version") or ""
+    digits = sdk_version.replace(".", "")
+    problems = []
+    if not re.fullmatch(rf"{re.escape(platform)}(_[a-z0-9]*[a-z]{digits})?" if digits else re.escape(platform), package.variant):
+        problems.append(f"{package.file.name}: compatibility.json says {platform} {sdk_version or 'without SDK'}")
+    libraries = [match[1] for name in package.files if (match := PLATFORM_LIBRARY.fullmatch(name))]
+    if libraries != [platform]:
+        problems.append(f"{package.file.name}: platform libraries for {', '.join(libraries) or 'nothing'}, not for {platform}")
+    selector = [spec for spec in package.index["depends"] if spec.split()[0] == "torch-fl-platform"]
+    if selector != [f"torch-fl-platform ==1 {package.variant}_*"]:
+        problems.append(f"{package.file.name}: selects {selector or 'no platform'}")
+    return problems
+
+
+def path_problems(package: Package) -> list[str]:
+    """Run paths that are not relative, and files that name a folder of the build."""
+    problems = []
+    for library in package.libraries:
+        name = library.path.relative_to(package.root)
+        problems += [f"{name}: run path {path} is not below $ORIGIN" for path in library.run_paths if not path.startswith("$ORIGIN")]
+    for record in package.records:
+        placeholder = record.get("prefix_placeholder", "").encode()
+        data = (package.root / record["_path"]).read_bytes()
+        if placeholder:
+            data = data.replace(placeholder, b"")
+        problems += [f"{record['_path']}: names {found.decode()[:120]}" for found in set(BUILD_PATH.findall(data))]
+    return [f"{package.file.name}: {problem}" for problem in problems]
+
+
+def size_problems(package: Package, root: Path = ROOT) -> list[str]:
+    """Whether a package keeps to recipe/size_budget.toml."""
+    budgets = tomllib.loads((root / "recipe" / "size_budget.toml").read_text())
+    if package.name not in budgets:
+        return [f"{package.name}: has no entry in recipe/size_budget.toml"]
+    sizes = {"package": package.file.stat().st_size, "installed": package.installed_bytes}
+    return [
+        f"{package.file.name}: {kind} size {size:,} bytes, budget {budgets[package.name][kind]:,}"
+        for kind, size in sizes.items()
+        if size > budgets[package.name][kind]
+    ]
+
+
+def unpack_channel(channel: Path, into: Path) -> list[Package]:
+    """Unpack our packages of a channel."""
+    return [Package.unpack(file, into) for file in sorted(channel.glob("*/torch-fl*.conda"))]
+
+
+def siblings(packages: list[Package]) -> dict[str, list[Package]]:
+    """The packages that were split from one compile, by the runtime's build string."""
+    groups = {package.build: [package] for package in packages if package.name == "torch-fl-runtime"}
+    for package in packages:
+        for spec in package.index["depends"]:
+            name, _, rest = spec.partition(" ")
+            if name == "torch-fl-runtime" and (build := rest.rpartition(" ")[2]) in groups:
+                groups[build].append(package)
+    return groups
+
+
+def problems(channel: Path, into: Path) -> list[str]:
+    """All that is wrong with our packages of a channel, one sentence each; `into` is a folder to unpack them in."""
+    packages = unpack_channel(channel, into)
+    if not packages:
+        return [f"{channel}: holds no package of torch-fl"]
+    found = [line for group in siblings(packages).values() for line in partition_problems(group)]
+    for package in packages:
+        found += path_problems(package) + size_problems(package)
+        if package.name == "torch-fl-runtime":
+            found += identity_problems(package)
+        if not list((package.root / "info" / "licenses").glob("*")):
+            found.append(f"{package.file.name}: carries no licence file")
+    return found

@@ -1,0 +1,149 @@
+"""Write what is derived from `src/platforms/*/platform.toml`, or check that it is in step.
+
+    python -m flbuild.sync           write variants/*.yaml, the pixi block, the README table, the recipe's version
+    python -m flbuild.sync --check   write nothing; exit 1 and name the files that differ
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tomlkit
+import typer
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, variants
+
+# An absent value still needs a word: keys are always there, so that every variant renders the same recipe.
+NONE = "none"
+
+
+def variant_keys(variant: Variant) -> dict[str, str]:
+    """The `flagos_*` keys of one variant, as the recipe reads them."""
+    platform = variant.platform
+    # The recipe's list takes one template an entry; a glob with alternatives carries any number of names.
+    sonames = "{" + ",".join(platform.sonames) + "}" if len(platform.sonames) > 1 else "".join(platform.sonames)
+    return {
+        "flagos_platform": platform.id,
+        "flagos_sdk": platform.sdk.name if platform.sdk else NONE,
+        "flagos_sdk_version": variant.sdk_version or NONE,
+        "flagos_build": variant.build_prefix,
+        "flagos_build_number": str(variant.build_number),
+        "flagos_down_priority": str(variant.down_priority),
+        "flagos_gate": variant.gate or NONE,
+        "flagos_sonames": sonames or NONE,
+        "flagos_emulated": "yes" if platform.emulated else "no",
+        "flagos_vendor_kernels": "yes" if platform.kernels.vendor else "no",
+        "flagos_flaggems": "yes" if platform.kernels.flaggems else "no",
+    }
+
+
+def variant_file(variant: Variant) -> str:
+    """The text of variants/<name>.yaml: one value a key; the platform's keys are zipped, so they change together."""
+    keys = variant_keys(variant)
+    document: dict[str, object] = {key: [DoubleQuotedScalarString(value)] for key, value in keys.items()}
+    if variant.platform.python != "any":
+        document["python"] = [f"{variant.platform.python[-1]}.*"]
+    document["zip_keys"] = [list(keys)]
+    yaml = YAML()
+    yaml.width = 200
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    text = io.StringIO()
+    yaml.dump(document, text)
+    source = f"src/platforms/{variant.platform.id}/platform.toml"
+    return f"# Written by `python -m flbuild.sync` from {source}: change that file instead.\n{text.getvalue()}"
+
+
+def pixi_tasks(platforms: list[Platform]) -> str:
+    """One `test-<platform>` task each, as TOML text."""
+    document = tomlkit.document()
+    tasks = tomlkit.table(is_super_table=True)
+    for platform in platforms:
+        names = [variant.name for variant in variants(platform)]
+        task = tomlkit.table()
+        task["description"] = f"Build, install and test torch-fl for {platform.name}"
+        task["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
+        task["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--test"]
+        tasks[f"test-{platform.id}"] = task
+    document["tasks"] = tasks
+    return tomlkit.dumps(document).strip()
+
+
+def support_table(platforms: list[Platform]) -> str:
+    """The README's table of platforms, in Markdown."""
+    rows = ["| platform | hardware | SDK | Python | status |", "|---|---|---|---|---|"]
+    for platform in platforms:
+        sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions)}" if platform.sdk else "none needed"
+        python = "any" if platform.python == "any" else ", ".join(platform.python)
+        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {platform.status} |")
+    return "\n".join(rows)
+
+
+def between_markers(path: Path, begin: str, end: str, block: str) -> str:
+    """The file's text with `block` between two marker lines; raises PlatformError where they are missing."""
+    text = path.read_text("utf-8")
+    pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise PlatformError(f"{path}: needs the lines {begin!r} and {end!r} exactly once, around what flbuild.sync writes")
+    return pattern.sub(lambda match: match[1] + block + "\n" + match[2], text)
+
+
+def recipe_text(root: Path) -> str:
+    """The recipe with the version of torch_fl/_version.py."""
+    path = root / "recipe" / "recipe.yaml"
+    version = re.search(r'^__version__ = "([^"]+)"', (root / "torch_fl" / "_version.py").read_text("utf-8"), re.MULTILINE)
+    if version is None:
+        raise PlatformError(f'{root / "torch_fl" / "_version.py"}: has no line __version__ = "..."')
+    text, count = re.subn(r'^  version: "[^"]*"', f'  version: "{version[1]}"', path.read_text("utf-8"), flags=re.MULTILINE)
+    if count != 1:
+        raise PlatformError(f'{path}: needs exactly one line `  version: "..."` in its context')
+    return text
+
+
+def derived(root: Path = ROOT) -> dict[Path, str | None]:
+    """Every derived file with the text it should have; None for a file that should not be there."""
+    platforms = load_all(root)
+    folder = root / "variants"
+    files: dict[Path, str | None] = dict.fromkeys(folder.glob("*.yaml"))
+    for platform in platforms:
+        for variant in variants(platform):
+            files[folder / f"{variant.name}.yaml"] = variant_file(variant)
+    files[root / "recipe" / "recipe.yaml"] = recipe_text(root)
+    note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
+    pixi, readme = root / "pixi.toml", root / "README.md"
+    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms))
+    files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms))
+    return files
+
+
+def out_of_step(files: dict[Path, str | None]) -> list[Path]:
+    """The files whose text differs from what it should be."""
+    return [path for path, text in files.items() if (path.read_text("utf-8") if path.exists() else None) != text]
+
+
+def main(check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when a file differs.")] = False) -> None:
+    """Write the files that are derived from src/platforms/*/platform.toml."""
+    try:
+        files = derived()
+    except (PlatformError, OSError) as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from None
+    different = out_of_step(files)
+    for path in different:
+        print(f"{path.relative_to(ROOT)}: {'is out of step' if check else 'written' if files[path] else 'removed'}")
+        if not check:
+            text = files[path]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8") if text is not None else path.unlink()
+    if check and different:
+        print("run: python -m flbuild.sync", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

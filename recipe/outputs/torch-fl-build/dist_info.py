@@ -1,0 +1,22 @@
+"""Write torch_fl-<version>.dist-info: what `importlib.metadata`, pip and the `torch.backends` entry point read.
+
+Usage: dist_info.py SITE_PACKAGES, in the source folder.  The content comes from pyproject.toml through the
+project's own build backend, so that a wheel and a conda package say the same.
+"""
+
+import sys
+from pathlib import Path
+
+from scikit_build_core.build import prepare_metadata_for_build_wheel
+
+site_packages = Path(sys.argv[1])
+folder = site_packages / prepare_metadata_for_build_wheel(str(site_packages))
+(folder / "INSTALLER").write_text("conda\n")
+(folder / "WHEEL").unlink(missing_ok=True)
+
+ours = [site_packages / "_torch_fl_autoload.py", folder]
+ours += [site_packages / name for name in ("torch_fl", "torch_flagos")]
+files = sorted(f for top in ours for f in ([top] if top.is_file() else top.rglob("*")) if f.is_file())
+record = [f"{f.relative_to(site_packages).as_posix()},," for f in files if f.name != "RECORD"]
+record.append(f"{folder.name}/RECORD,,")
+(folder / "RECORD").write_text("\n".join(record) + "\n")

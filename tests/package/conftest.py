@@ -1,0 +1,93 @@
+"""The built channel, its unpacked packages, and one environment installed from them.
+
+TORCH_FL_CHANNEL names another channel folder, TORCH_FL_SEED_CHANNEL the channel (folder or URL) of the dependencies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from flbuild import contents
+from rattler import VirtualPackage, VirtualPackageOverrides, install, solve
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTIFACTS = ROOT / "build_artifacts"
+
+
+def needed_folder(variable: str, default: Path) -> Path:
+    """A channel folder; on CI a missing one is a failure and never a skip."""
+    folder = Path(os.environ.get(variable) or default)
+    if not list(folder.glob("*/repodata.json")):
+        reason = f"no channel in {folder} ({variable}): run `python3 build-locally.py` first"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def package_cache(tmp_path_factory: pytest.TempPathFactory):
+    """Unpacked dependencies are shared with the build where it left them; nothing lands in the home folder."""
+    shared = ARTIFACTS / "cache" / "packages"
+    folder = os.environ.get("RATTLER_CACHE_DIR") or (shared if shared.is_dir() else tmp_path_factory.mktemp("cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RATTLER_CACHE_DIR", str(folder))
+        yield
+
+
+@pytest.fixture(scope="session")
+def channel() -> Path:
+    return needed_folder("TORCH_FL_CHANNEL", ARTIFACTS / "channel")
+
+
+@pytest.fixture(scope="session")
+def base_channel() -> str:
+    named = os.environ.get("TORCH_FL_SEED_CHANNEL", "")
+    return named if "://" in named else needed_folder("TORCH_FL_SEED_CHANNEL", ARTIFACTS / "seed").as_uri()
+
+
+@pytest.fixture(scope="session")
+def packages(channel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[contents.Package]:
+    return contents.unpack_channel(channel, tmp_path_factory.mktemp("unpacked"))
+
+
+@pytest.fixture(scope="session")
+def runtime(packages: list[contents.Package]) -> contents.Package:
+    """The runtime of the emulated platform: the one that any machine can install."""
+    return next(package for package in packages if package.name == "torch-fl-runtime" and package.variant == "host")
+
+
+@dataclass(frozen=True)
+class Environment:
+    prefix: Path
+
+    def run(self, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment by its full path, without activation and with a bare set of variables."""
+        variables = {"PATH": "/usr/bin:/bin", "HOME": str(self.prefix.parent), "LANG": "C.UTF-8", **extra}
+        program = str(self.prefix / "bin" / command[0])
+        return subprocess.run([program, *command[1:]], env=variables, cwd=self.prefix.parent, capture_output=True, text=True, timeout=300)
+
+    def python(self, code: str, **extra: str) -> str:
+        """What a piece of Python prints; its standard error must stay empty."""
+        done = self.run("python", "-c", code, **extra)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout.strip()
+
+
+def make_environment(prefix: Path, channels: list[str], specs: list[str]) -> Environment:
+    async def make() -> None:
+        virtual = VirtualPackage.detect(VirtualPackageOverrides.from_env())
+        await install(await solve(channels, specs, virtual_packages=virtual), prefix, show_progress=False)
+
+    asyncio.run(make())
+    return Environment(prefix)
+
+
+@pytest.fixture(scope="session")
+def environment(channel: Path, base_channel: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The emulated platform, installed as a person would: by the metapackage's name."""
+    specs = ["torch-fl", "torch-fl-platform * host_*", "torch-fl-tests", "pip"]
+    return make_environment(tmp_path_factory.mktemp("environment") / "prefix", [channel.as_uri(), base_channel], specs)

@@ -1,0 +1,97 @@
+"""The shared libraries: who they need, where they look, what they show."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from flbuild.elf import Elf
+from flbuild.platforms import load_all
+
+SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
+TORCH = {"libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"}
+
+
+def named(package, pattern: str) -> Elf:
+    found = [library for library in package.libraries if re.fullmatch(pattern, library.path.name)]
+    assert len(found) == 1, f"{pattern}: {[library.path.name for library in package.libraries]}"
+    return found[0]
+
+
+def test_the_runtime_has_its_three_libraries(runtime):
+    assert len(runtime.libraries) == 3
+    for pattern in (r"libtorch_fl\.so", r"libtorch_fl_platform_host\.so", r"_C\..*\.so"):
+        named(runtime, pattern)
+
+
+def test_run_paths_are_relative_and_name_no_folder_twice(packages):
+    for library in (library for package in packages for library in package.libraries):
+        assert library.run_paths, library.path
+        assert all(path == "$ORIGIN" or path.startswith("$ORIGIN/") for path in library.run_paths), library.run_paths
+        assert len(set(library.run_paths)) == len(library.run_paths), library.run_paths
+
+
+def test_a_platform_library_shows_one_symbol(runtime):
+    assert named(runtime, r"libtorch_fl_platform_host\.so").exported == {"flagos_platform_entry"}
+
+
+def test_the_extension_shows_its_module_and_nothing_else(runtime):
+    assert {name for name in named(runtime, r"_C\..*\.so").exported if not name.startswith("_Z")} == {"PyInit__C"}
+
+
+def test_only_the_extension_knows_the_interpreter(runtime):
+    for library in runtime.libraries:
+        if not library.path.name.startswith("_C."):
+            assert not [name for name in library.undefined if re.match(r"_?Py[A-Z_]", name)]
+            assert "libtorch_python.so" not in library.needed
+
+
+def test_needed_libraries_are_pytorch_s_the_system_s_or_the_platform_s(packages):
+    allowed = {platform.id: platform.sonames for platform in load_all()}
+    for package in packages:
+        vendor = [re.compile(glob.replace(".", r"\.").replace("*", ".*")) for glob in allowed.get(package.variant.partition("_")[0], [])]
+        for library in package.libraries:
+            foreign = set(library.needed) - SYSTEM - TORCH - {"libtorch_fl.so"}
+            assert [name for name in foreign if not any(glob.fullmatch(name) for glob in vendor)] == [], library.path
+
+
+@pytest.mark.parametrize("layout", ["lib", "lib/python3.11/site-packages/torch/lib"])
+def test_both_layouts_of_libtorch_are_found(runtime, tmp_path, layout):
+    """conda-forge has libtorch's libraries in lib/, a wheel has them beside the Python package."""
+    version = next(name for name in runtime.files if "/site-packages/" in name).split("/")[1]
+    torch = tmp_path / layout.replace("python3.11", version)
+    torch.mkdir(parents=True)
+    for name in TORCH:
+        (torch / name).touch()
+    for library in runtime.libraries:
+        place = tmp_path / library.path.relative_to(runtime.root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(library.path.read_bytes())
+    for library in runtime.libraries:
+        here = Elf(tmp_path / library.path.relative_to(runtime.root))
+        missing = [name for name in here.needed if name not in SYSTEM and here.resolve(name) is None]
+        assert missing == [], f"{here.path.name} looks in {here.run_paths}"
+
+
+def test_every_undefined_symbol_is_explained_by_a_needed_library(runtime, environment):
+    listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    system = dict(re.findall(r"^\s*(\S+) \(.*x86-64.*\) => (\S+)$", listing, re.MULTILINE))
+    interpreter = Elf((environment.prefix / "bin" / "python").resolve())
+    python = interpreter.exported | {
+        symbol for name in interpreter.needed if name.startswith("libpython") for symbol in Elf(find(interpreter, name, system, environment)).exported
+    }
+    for record in runtime.libraries:
+        library = Elf(environment.prefix / record.path.relative_to(runtime.root))
+        explained = set(python) if library.path.name.startswith("_C.") else set()
+        for name in library.needed:
+            explained |= Elf(find(library, name, system, environment)).exported
+        assert library.undefined - explained == set(), library.path.name
+
+
+def find(library: Elf, name: str, system: dict[str, str], environment) -> Path:
+    found = library.resolve(name) or environment.prefix / "lib" / name
+    found = found if found.exists() else Path(system.get(name, ""))
+    assert found.is_file(), f"{library.path.name} needs {name}, which is nowhere"
+    return found

@@ -1,0 +1,76 @@
+"""Names, build strings and dependencies of the built packages."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+from flbuild import contents
+from flbuild.platforms import ROOT, load_all, variants
+
+VERSION = re.search(r'"(.+)"', (ROOT / "torch_fl" / "_version.py").read_text().splitlines()[-1])[1]
+MINOR = ".".join(VERSION.split(".")[:2])
+READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_[a-z]+\d+)?)_py3\d+_h[0-9a-f]{7}_(?P<number>\d+)")
+
+
+def by_name(packages, variant: str = "host") -> dict[str, contents.Package]:
+    return {p.name: p for p in packages if p.variant == variant or p.index.get("noarch") == "python"}
+
+
+def depends(package: contents.Package) -> dict[str, str]:
+    """Dependencies as name to the rest; each name once."""
+    pairs = [spec.partition(" ")[::2] for spec in package.index["depends"]]
+    assert len({name for name, _ in pairs}) == len(pairs), package.index["depends"]
+    return dict(pairs)
+
+
+def test_the_host_platform_has_these_packages(packages):
+    assert set(by_name(packages)) == {"torch-fl", "torch-fl-platform", "torch-fl-runtime", "torch-fl-tests"}
+
+
+def test_versions_and_build_strings_are_readable(packages):
+    known = {variant.build_prefix: variant for platform in load_all() for variant in variants(platform)}
+    for package in packages:
+        if package.name == "torch-fl-tests":
+            assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build)
+        elif package.name == "torch-fl-platform":
+            assert package.index["version"] == "1" and package.build == f"{package.variant}_0"
+        else:
+            match = READABLE.fullmatch(package.build)
+            assert match and match["variant"] in known, package.build
+            assert package.index["version"] == VERSION
+            assert int(match["number"]) == package.index["build_number"] == known[match["variant"]].build_number
+
+
+def test_the_runtime_states_what_it_needs(runtime):
+    needs = depends(runtime)
+    assert re.fullmatch(r">=3\.\d+,<3\.\d+\.0a0", needs["python"])
+    assert re.fullmatch(r">=2\.\d+(\.\d+)?,<2\.\d+\.0a0", needs["pytorch"]), needs["pytorch"]
+    assert needs["torch-fl-platform"] == "==1 host_*"
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for name in ("typer", "rich"):
+        assert f"{name}{needs[name]}" in declared  # bounds as in the wheel, and not lost on the way
+    assert not any(name.startswith("__cuda") for name in needs)
+
+
+def test_pytorch_is_held_to_the_minor_that_was_compiled_against(runtime):
+    bounds = re.fullmatch(r">=2\.(\d+)(?:\.\d+)?,<2\.(\d+)\.0a0", depends(runtime)["pytorch"])
+    assert int(bounds[2]) == int(bounds[1]) + 1
+
+
+def test_who_links_the_runtime_is_held_to_its_minor(packages):
+    for package in packages:
+        path = package.root / "info" / "run_exports.json"
+        exports = json.loads(path.read_text()) if path.exists() else {}
+        following = f"{MINOR.split('.')[0]}.{int(MINOR.split('.')[1]) + 1}.0a0"
+        expected = {"weak": [f"torch-fl-runtime >={VERSION},<{following}"]} if package.name == "torch-fl-runtime" else {}
+        assert exports == expected, package.file.name
+
+
+def test_siblings_are_pinned_exactly_and_noarch_ones_by_version(packages, runtime):
+    found = by_name(packages)
+    assert depends(found["torch-fl"]) == {"torch-fl-runtime": f"=={VERSION} {runtime.build}"}
+    tests = found["torch-fl-tests"].index
+    assert tests["noarch"] == "python" and f"torch-fl-runtime =={VERSION}" in tests["depends"]
+    assert found["torch-fl-platform"].index["noarch"] == "generic" and depends(found["torch-fl-platform"]) == {}

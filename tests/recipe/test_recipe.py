@@ -1,0 +1,95 @@
+"""The recipe, rendered but not built."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flbuild.platforms import ROOT
+from flbuild.sync import variant_keys
+from flbuild.platforms import load_all, variants
+from rattler_build import Stage0Recipe, VariantConfig
+from ruamel.yaml import YAML
+
+RECIPE = ROOT / "recipe" / "recipe.yaml"
+FILES = sorted((ROOT / "variants").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def document() -> dict:
+    return YAML(typ="safe").load(RECIPE)
+
+
+def render(*files):
+    config = VariantConfig.from_files([ROOT / "conda_build_config.yaml", *files])
+    return Stage0Recipe.from_file(RECIPE).render(config)
+
+
+def outputs(document) -> dict[str, dict]:
+    return {output["package"]["name"]: output for output in document["outputs"] if "package" in output}
+
+
+def test_the_script_environment_carries_every_key_that_can_change_the_compile(document):
+    """The staging cache is keyed by these values: a key that is missing lets two variants share one compile."""
+    staging = next(output for output in document["outputs"] if "staging" in output)
+    given = {re.fullmatch(r"\$\{\{ (\w+) \}\}", value)[1] for value in staging["build"]["script"]["env"].values()}
+    selection_only = {"flagos_build", "flagos_build_number", "flagos_down_priority", "flagos_gate", "flagos_sonames", "flagos_emulated"}
+    every = {key for platform in load_all() for variant in variants(platform) for key in variant_keys(variant)}
+    assert given == every - selection_only | {"python", "pytorch"}
+    script = (ROOT / "recipe" / staging["build"]["script"]["file"]).read_text()
+    assert "${{" not in script
+
+
+def test_there_is_one_staging_output_and_the_packages(document):
+    assert [output["staging"]["name"] for output in document["outputs"] if "staging" in output] == ["torch-fl-build"]
+    assert set(outputs(document)) == {
+        "torch-fl-runtime",
+        "torch-fl-vendor-kernels",
+        "torch-fl-flaggems",
+        "torch-fl",
+        "torch-fl-platform",
+        "torch-fl-tests",
+    }
+
+
+def test_outputs_with_nothing_to_hold_are_skipped_by_a_rule(document):
+    skips = {name: output["build"].get("skip") for name, output in outputs(document).items()}
+    assert {name: rule for name, rule in skips.items() if rule} == {
+        "torch-fl-vendor-kernels": ['flagos_vendor_kernels != "yes"'],
+        "torch-fl-flaggems": ['flagos_flaggems != "yes"'],
+    }
+
+
+def test_splitting_outputs_check_links_and_leave_run_paths_alone(document):
+    for output in outputs(document).values():
+        if output.get("inherit"):
+            linking = output["build"]["dynamic_linking"]
+            assert linking["overlinking_behavior"] == "error" and linking["binary_relocation"] is False
+            assert any(test["package_contents"]["strict"] for test in output["tests"] if "package_contents" in test)
+
+
+def test_every_variant_key_is_used(document):
+    text = RECIPE.read_text()
+    every = {key for platform in load_all() for variant in variants(platform) for key in variant_keys(variant)}
+    assert [key for key in every if key not in text] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_it_renders_the_same_every_time(file):
+    first = {(str(v.recipe.package.name), str(v.recipe.build.string)) for v in render(file)}
+    for _ in range(3):
+        assert {(str(v.recipe.package.name), str(v.recipe.build.string)) for v in render(file)} == first
+
+
+@pytest.mark.parametrize("change", ["flagos_sdk_version", "python", "pytorch"])
+def test_two_values_of_a_key_never_share_a_file_name(change, tmp_path):
+    """A key that is only used in a script or a run requirement would not reach the hash."""
+    host = ROOT / "variants" / "host.yaml"
+    other = tmp_path / "other.yaml"
+    values = {"flagos_sdk_version": "9.9", "python": "3.12.*", "pytorch": "2.12.*"}
+    other.write_text(f'{change}: ["{values[change]}"]\n')
+
+    def runtime(*files):
+        return next(str(v.recipe.build.string) for v in render(*files) if str(v.recipe.package.name) == "torch-fl-runtime")
+
+    assert runtime(host) != runtime(host, other)

@@ -1,0 +1,3 @@
+"""The Python package, in miniature."""
+
+from torch_fl._version import __version__ as __version__

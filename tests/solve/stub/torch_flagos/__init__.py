@@ -1,0 +1,1 @@
+"""The alias package, in miniature."""

@@ -1,0 +1,85 @@
+"""The packages of platforms that fill every output: each staged file in one of them, built for the right SDK."""
+
+from __future__ import annotations
+
+import pytest
+from flbuild import contents
+from flbuild.elf import Elf
+
+VARIANTS = {"host": "host-", "stub_stubsdk128": "stub-12.8", "stub_stubsdk1301": "stub-13.0.1", "plain_psdk3813": "plain-3.8.1.3"}
+
+
+@pytest.fixture(scope="module")
+def packages(channel, tmp_path_factory):
+    return contents.unpack_channel(channel, tmp_path_factory.mktemp("unpacked"))
+
+
+def test_nothing_is_wrong_with_the_channel(channel, tmp_path):
+    assert contents.problems(channel, tmp_path) == []
+
+
+def test_every_variant_has_its_packages_and_no_other(packages):
+    names = {variant: {p.name for p in packages if p.variant == variant} for variant in VARIANTS}
+    always = {"torch-fl", "torch-fl-runtime", "torch-fl-platform"}
+    assert names == {
+        "host": always,
+        "plain_psdk3813": always | {"torch-fl-vendor-kernels"},
+        "stub_stubsdk128": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
+        "stub_stubsdk1301": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
+    }
+    assert [p.file.name for p in packages if p.name == "torch-fl-tests"] == [p.file.name for p in packages if p.name == "torch-fl-tests"][:1]
+
+
+def test_libraries_were_compiled_for_their_variant(packages):
+    runtimes = [package for package in packages if package.name == "torch-fl-runtime"]
+    assert len(runtimes) == len(VARIANTS)
+    for package in runtimes:
+        for library in package.libraries:
+            if library.path.name.startswith("libtorch_fl"):
+                assert f"built-for:{VARIANTS[package.variant]}\0".encode() in library.path.read_bytes(), library.path
+
+
+def test_siblings_are_pinned_exactly_and_once(packages):
+    for group in contents.siblings(packages).values():
+        runtime = group[0]
+        for package in group[1:]:
+            if package.index.get("noarch"):
+                continue
+            pins = [spec for spec in package.index["depends"] if spec.split()[0] == "torch-fl-runtime"]
+            assert pins == [f"torch-fl-runtime =={runtime.index['version']} {runtime.build}"], package.file.name
+
+
+# The checks themselves must be able to fail.
+
+
+def test_a_file_that_no_package_took_is_reported(packages):
+    group = next(g for g in contents.siblings(packages).values() if g[0].variant == "stub_stubsdk128")
+    assert contents.partition_problems(group) == []
+    without = [package for package in group if package.name != "torch-fl-vendor-kernels"]
+    assert contents.partition_problems(without) == [
+        "lib/libtorch_fl_kernels_stub.so: staged for stub_stubsdk128, and in none of its packages"
+    ]
+    twice = [*group, next(package for package in group if package.name == "torch-fl-flaggems")]
+    assert any("in 2 packages" in line for line in contents.partition_problems(twice))
+
+
+def test_an_absolute_run_path_and_a_build_path_are_reported(packages, tmp_path):
+    package = contents.Package.unpack(next(p.file for p in packages if p.name == "torch-fl-runtime"), tmp_path)
+    record = next(r for r in package.records if r["_path"].endswith("compatibility.json"))
+    (package.root / record["_path"]).write_text('{"from": "/tmp/bld/rattler-build_torch-fl_1/work/src"}')
+    assert [line for line in contents.path_problems(package) if "rattler-build_torch-fl_1" in line]
+
+    class Absolute(Elf):
+        run_paths = ["/opt/build/lib"]
+
+    package.__dict__["libraries"] = [Absolute(library.path) for library in package.libraries]
+    assert [line for line in contents.path_problems(package) if "/opt/build/lib is not below $ORIGIN" in line]
+
+
+def test_an_outgrown_budget_is_reported(packages, tmp_path):
+    package = next(p for p in packages if p.name == "torch-fl-runtime")
+    (tmp_path / "recipe").mkdir()
+    (tmp_path / "recipe" / "size_budget.toml").write_text("[torch-fl-runtime]\npackage = 10\ninstalled = 10\n")
+    assert len(contents.size_problems(package, tmp_path)) == 2
+    (tmp_path / "recipe" / "size_budget.toml").write_text("")
+    assert "has no entry" in contents.size_problems(package, tmp_path)[0]
