@@ -124,6 +124,7 @@ def run() -> int:
         else:
             lock.take(layout.artifacts)
         status = main(args, layout, report)
+        remove(layout.work)  # after a failure it stays, to be looked at; the next run removes it
     except UserError as failure:
         error = str(failure)
     except OSError as failure:

@@ -7,16 +7,14 @@ import importlib.metadata
 import json
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from rattler.index import index_fs
 from ruamel.yaml import YAML
 
-from flbuild import children
 from flbuild.digest import changes, manifest
-from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
+from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover, remove
 from flbuild.report import Report, Stage
 
@@ -24,7 +22,6 @@ from flbuild.report import Report, Stage
 SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "_torch_fl_autoload.py", "conda_build_config.yaml",
            "cmake", "src", "torch_fl", "torch_flagos", "recipe/recipe.yaml", "recipe/outputs", "tests/contract")  # fmt: skip
 RECORDS = "variants"  # folder of the channel with one record a variant
-LOG_TAIL = 40
 
 
 @dataclass(frozen=True)
@@ -78,59 +75,6 @@ def forget(cache: Path, names: list[str]) -> None:
             remove(entry)
 
 
-def ccache_wrapper(layout: Layout) -> str | None:
-    """A folder for PATH whose ccache keeps its files here; build scripts run with a foreign HOME and no other variables."""
-    ccache = shutil.which("ccache")
-    if not ccache:
-        return None
-    folder = layout.quarantine("bin")
-    wrapper = folder / "ccache"
-    wrapper.write_text(f'#!/bin/sh\nexport CCACHE_DIR="{layout.ccache}" CCACHE_MAXSIZE=2G\nexec "{ccache}" "$@"\n')
-    wrapper.chmod(0o755)
-    return str(folder)
-
-
-def run_job(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_line=lambda line: None) -> None:
-    """Run a worker; on failure show the end of the log that tells why.
-
-    Raises:
-        UserError: it failed.
-    """
-    log = layout.logs / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("")
-    file = layout.work / f"{name}.json"
-    file.write_text(json.dumps(job, indent=1))
-    search = [folder for folder in (ccache_wrapper(layout), os.environ.get("PATH", os.defpath)) if folder]
-    scratch = layout.quarantine("tmp")
-    env = os.environ | {
-        "TMPDIR": str(scratch),
-        "PATH": os.pathsep.join(search),
-        "PYTHONPATH": str(layout.root),
-        "RATTLER_CACHE_DIR": str(cache),
-        "CPU_COUNT": str(jobs),
-        "CMAKE_BUILD_PARALLEL_LEVEL": str(jobs),
-    }
-    if children.run([sys.executable, "-B", "-m", "flbuild.worker", str(file)], log, layout.work, env, on_line) == 0:
-        return
-    text = log.read_text(errors="replace")
-    for script_log in sorted(
-        Path(job.get("output", os.devnull)).glob("bld/*/work/conda_build.log"), key=os.path.getmtime
-    )[-1:]:
-        shutil.copy(script_log, layout.logs / f"{name}-script.log")
-        log, text = layout.logs / f"{name}-script.log", script_log.read_text(errors="replace") + last_error(text)
-    if DISK_FULL_TEXT in text:
-        raise disk_full(layout.artifacts)
-    print("\n".join(text.splitlines()[-LOG_TAIL:]), file=sys.stderr)
-    raise UserError(f"{job['kind']} failed: {last_error(text).strip()}; the whole log is {log}")
-
-
-def last_error(text: str) -> str:
-    """The sentence of the exception that ended a worker."""
-    lines = [line for line in text.splitlines() if "Error: " in line or "FAILED" in line]
-    return "\n" + lines[-1].split("PyRattlerBuildError: ")[-1] if lines else "\nsee above"
-
-
 def run(
     layout: Layout, report: Report, variant: Path, channels: list[str], base: str, jobs: int, extra_variants: list[Path]
 ) -> Built:
@@ -163,7 +107,7 @@ def run(
             "channels": channels,
             "output": str(output),
         }
-        run_job(layout, job, f"build-{name}", jobs, cache)
+        run_worker(layout, job, f"build-{name}", jobs, cache)
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
     with report.stage("package tests") as stage:
@@ -189,7 +133,7 @@ def test(
         stage.advance(done, len(made), line.removeprefix("testing "))
         done += 1
 
-    run_job(
+    run_worker(
         layout,
         {"kind": "test", "packages": [str(p) for p in made], "channels": channels},
         f"test-{name}",

@@ -52,7 +52,7 @@ def configured() -> list[str]:
         shared = Config.load_from_default_locations()
         names += list(shared.default_channels or [])
         mirrors = {str(k): list(v) for k, v in dict(shared.mirrors or {}).items()}
-    except Exception:  # a broken file of another tool must not stop a build that does not need it
+    except Exception:  # noqa: BLE001 (a broken file of another tool must not stop a build that does not need it)
         mirrors = {}
     urls = [
         str(Channel(name, config).base_url)

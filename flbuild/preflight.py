@@ -127,7 +127,7 @@ def check_disk(artifacts: Path, need: int = DISK_BYTES) -> None:
 
 
 def python_version() -> str:
-    return "%d.%d" % sys.version_info[:2]
+    return "{}.{}".format(*sys.version_info[:2])
 
 
 def check_host(artifacts: Path) -> None:

@@ -10,34 +10,22 @@ import asyncio
 import importlib.metadata
 import json
 import os
-import platform
-import re
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 
 from rattler.index import index_fs
 
-from flbuild import children, interpreter_tags, pip, preflight
-from flbuild.bootstrap import base_interpreter
+from flbuild import children, interpreter_tags, pip
 from flbuild.digest import changes, manifest, sha256_file, sha256_text
 from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
+from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover
 from flbuild.report import Report, Stage
-from flbuild.seed import wheel as wheels
+from flbuild.seed.download import download, wheel_list
+from flbuild.seed.recipes import Recipe, compiler_variants, host_facts, host_recipes, wheel_recipes
 
 TORCH = "torch"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """One recipe to run, and the package files that it gives, relative to the channel."""
-
-    name: str
-    path: Path
-    files: tuple[str, ...]
-    variants: Path | None = None
 
 
 def code_files(root: Path) -> list[Path]:
@@ -45,37 +33,12 @@ def code_files(root: Path) -> list[Path]:
     here = root / "flbuild" / "seed"
     return [
         here / "wheel.py",
+        here / "recipes.py",
         here / "unpack.py",
         here / "interpreter.py",
         root / "recipe/seed/python",
         root / "recipe/seed/toolchain",
     ]
-
-
-def host_facts() -> dict[str, str]:
-    """What of this host goes into the channel."""
-    cc, cxx = preflight.compiler("CC", "gcc"), preflight.compiler("CXX", "g++")
-    return {
-        "interpreter": f"{os.path.realpath(base_interpreter())} {sys.version}",
-        "cc": " ".join(cc),
-        "cxx": " ".join(cxx),
-        "gcc": preflight.gcc_version(cxx),
-        "glibc": platform.libc_ver()[1],
-    }
-
-
-def wheel_list(root: Path, part: str = "") -> Path:
-    """The hashed list of this Python version: everything but torch; part `-cuda`: a CUDA build of torch with its libraries.
-
-    Raises:
-        UserError: there is none for this version.
-    """
-    path = root / "recipe" / "seed" / "wheels" / f"{interpreter_tags.current().py}{part}.txt"
-    if not path.is_file():
-        raise UserError(
-            f"there is no wheel list for Python {preflight.python_version()} ({path}); run with another Python or make it: python -m flbuild.seed.pin"
-        )
-    return path
 
 
 def identity(layout: Layout) -> dict[str, str]:
@@ -94,107 +57,6 @@ def ready(layout: Layout) -> tuple[bool, str]:
         return False, "first run"
     old, new = json.loads(record.read_text()), identity(layout)
     return old == new, f"changed: {changes(old, new)}"
-
-
-def fetch(layout: Layout, requirements: Path, stage: Stage) -> list[Path]:
-    """The wheels of one list, downloaded once.
-
-    Raises:
-        UserError: PyPI is out of reach or a wheel is not the pinned one; `pip.NotFound`: there is no such release.
-    """
-    folder = layout.wheels / f"{requirements.stem}-{sha256_text(requirements.read_text())[:12]}"
-    total, seen = requirements.read_text().count("=="), 0
-
-    def count(line: str) -> None:
-        nonlocal seen
-        if line.startswith("Collecting "):
-            seen += 1
-            stage.advance(seen, total, line.split()[1].split("=")[0])
-
-    pinned = set(re.findall(r"sha256:([0-9a-f]{64})", requirements.read_text()))
-    whole = (folder / "whole").exists() and all(sha256_file(file) in pinned for file in folder.glob("*.whl"))
-    if not whole:  # pip keeps what is there and right, and replaces what is damaged
-        options = [
-            "download",
-            "--require-hashes",
-            "--no-deps",
-            "--only-binary=:all:",
-            "-d",
-            str(folder),
-            "-r",
-            str(requirements),
-        ]
-        pip.run(sys.executable, options, layout.logs / f"wheels-{requirements.stem}.log", count)
-        (folder / "whole").touch()
-    return sorted(folder.glob("*.whl"))
-
-
-def download(layout: Layout, stage: Stage) -> list[Path]:
-    """All wheels of the channel: torch as a CPU build where pip finds one, else the CUDA build and what that needs."""
-    common = fetch(layout, wheel_list(layout.root), stage)
-    cpu_list = wheel_list(layout.root).with_name(f"{interpreter_tags.current().py}-cpu.txt")
-    if cpu_list.is_file():
-        try:
-            return common + fetch(layout, cpu_list, stage)
-        except pip.NotFound:
-            pass
-    return common + fetch(layout, wheel_list(layout.root, "-cuda"), stage)
-
-
-def wheel_recipes(layout: Layout, paths: list[Path], folder: Path) -> list[Recipe]:
-    """Write a recipe for each wheel."""
-    code = sha256_file(layout.root / "flbuild" / "seed" / "unpack.py")  # what wheel.py decides is in the recipe itself
-    known = {w.name: w for w in map(wheels.Wheel.read, paths)}
-    made = []
-    for name, wheel in known.items():
-        content = wheels.recipe(wheel, known, code)
-        path = folder / name / "recipe.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(content, indent=1))  # JSON is YAML
-        made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",)))
-    return made
-
-
-def host_recipes(layout: Layout, folder: Path) -> list[Recipe]:
-    """The recipes of the interpreter and the toolchain, with what they take from this host as variants."""
-    facts, tags, seed = host_facts(), interpreter_tags.current(), layout.root / "recipe" / "seed"
-    python_code = manifest(layout.root, [seed / "python", layout.root / "flbuild/seed/interpreter.py"]).values()
-    toolchain_code = manifest(layout.root, [seed / "toolchain"]).values()
-    values = {
-        "seed_python_version": platform.python_version(),
-        "seed_python_digest": sha256_text(facts["interpreter"], *python_code)[:8],
-        "seed_tools_python": sys.executable,
-        "seed_driver": str(layout.root),
-        "seed_gcc_version": facts["gcc"],
-        "seed_glibc_version": facts["glibc"],
-        "seed_toolchain_digest": sha256_text(*facts.values(), *toolchain_code)[:8],
-        "seed_cc": facts["cc"],
-        "seed_cxx": facts["cxx"],
-    }
-    variants = folder / "host.yaml"
-    variants.write_text(json.dumps({key: [value] for key, value in values.items()}))
-    build = f"h{values['seed_toolchain_digest']}_0"
-    return [
-        Recipe(
-            "python",
-            seed / "python" / "recipe.yaml",
-            (
-                f"linux-64/python-{values['seed_python_version']}-h{values['seed_python_digest']}_0_{tags.cp}.conda",
-                f"noarch/python_abi-{tags.xy}-0_{tags.cp}.conda",
-            ),
-            variants,
-        ),
-        Recipe(
-            "toolchain",
-            seed / "toolchain" / "recipe.yaml",
-            (
-                f"linux-64/gcc_linux-64-{facts['gcc']}-{build}.conda",
-                f"linux-64/gxx_linux-64-{facts['gcc']}-{build}.conda",
-                f"linux-64/sysroot_linux-64-{facts['glibc']}-{build}.conda",
-            ),
-            variants,
-        ),
-    ]
 
 
 def stored(layout: Layout, file: str) -> bool:
@@ -257,18 +119,15 @@ def failure(layout: Layout, log: Path) -> UserError:
     )
 
 
-def compiler_variants(facts: dict[str, str]) -> dict[str, list[str]]:
-    """Variant keys that the product must take from this channel, whatever conda_build_config.yaml says."""
-    tags = interpreter_tags.current()
-    return {
-        "c_compiler": ["gcc"],
-        "cxx_compiler": ["gxx"],
-        "c_compiler_version": [facts["gcc"].split(".")[0]],
-        "cxx_compiler_version": [facts["gcc"].split(".")[0]],
-        "c_stdlib": ["sysroot"],
-        "c_stdlib_version": [facts["glibc"]],
-        "python": [f"{tags.xy}.* *_{tags.cp}"],
-    }
+def test_interpreter(layout: Layout, channel: Path) -> None:
+    """Run the tests of the one package whose content depends most on the host.
+
+    Raises:
+        UserError: this interpreter cannot be repackaged.
+    """
+    packages = [str(file) for file in channel.glob("linux-64/python-3*.conda")]
+    cache = layout.quarantine("seed-cache")
+    run_worker(layout, {"kind": "test", "packages": packages, "channels": [channel.as_uri()]}, "test-seed", 1, cache)
 
 
 def make(layout: Layout, report: Report) -> str:
@@ -291,15 +150,16 @@ def make(layout: Layout, report: Report) -> str:
         stage.detail = f"{len(paths)} wheels, {sum(p.stat().st_size for p in paths) / 1e6:.0f} MB, hashes checked"
     with report.stage("seed channel") as stage:
         folder = layout.quarantine("seed-recipes")
-        recipes = [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)]
-        build_missing(layout, recipes, stage)
+        wanted = [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)]
+        build_missing(layout, wanted, stage)
         made, facts = layout.quarantine("seed"), identity(layout)
-        for file in (name for recipe in recipes for name in recipe.files):
+        for file in (name for recipe in wanted for name in recipe.files):
             (made / file).parent.mkdir(exist_ok=True)
             os.link(layout.seed_packages / file, made / file)
         asyncio.run(index_fs(made, force=True))
+        test_interpreter(layout, made)
         (made / "variants.yaml").write_text(json.dumps(compiler_variants(facts), indent=1))
         (made / "identity.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
         publish(made, layout.seed)
-        stage.detail = f"{sum(len(r.files) for r in recipes)} packages"
+        stage.detail = f"{sum(len(r.files) for r in wanted)} packages"
     return sha256_text(json.dumps(facts, sort_keys=True))

@@ -6,7 +6,9 @@ Python (no shared library, multi-arch headers, dist-packages) and a virtual envi
 
 from __future__ import annotations
 
+import compileall
 import os
+import py_compile
 import re
 import shutil
 import subprocess
@@ -119,6 +121,9 @@ def main(prefix: Path) -> None:
         if not marker:
             raise SystemExit(f"{module} has no get_preferred_scheme: this Python's layout is not known")
         module.write_text(before + SCHEME.lstrip() + "\n\n" + marker + after)
+    # As for wheels: by content and not by time. Without it each new environment would compile the library on first use.
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    compileall.compile_dir(library, quiet=2, stripdir=str(prefix), invalidation_mode=mode)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,6 @@ class Wheel:
     sha256: str
     name: str  # canonical
     version: str  # without the local part: 2.13.0 of 2.13.0+cpu
-    is_local: bool
     summary: str
     license: str
     requires: tuple[Requirement, ...]
@@ -56,7 +55,6 @@ class Wheel:
             sha256=sha256_file(path),
             name=canonicalize_name(name),
             version=version.public,
-            is_local=version.local is not None,
             summary=metadata.get("Summary") or name,
             license=spdx(metadata.get("License-Expression") or metadata.get("License") or ""),
             requires=requires,

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from flbuild.seed import unpack, wheel
 from flbuild.seed.wheel import Wheel
 
-XY = "%d.%d" % sys.version_info[:2]
+XY = "{}.{}".format(*sys.version_info[:2])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""All recipes of the seed channel: one a wheel, the interpreter's, the toolchain's."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from flbuild import interpreter_tags, preflight
+from flbuild.bootstrap import base_interpreter
+from flbuild.digest import manifest, sha256_file, sha256_text
+from flbuild.layout import Layout
+from flbuild.seed import wheel as wheels
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One recipe to run, and the package files that it gives, relative to the channel."""
+
+    name: str
+    path: Path
+    files: tuple[str, ...]
+    variants: Path | None = None
+
+
+def host_facts() -> dict[str, str]:
+    """What of this host goes into the channel."""
+    cc, cxx = preflight.compiler("CC", "gcc"), preflight.compiler("CXX", "g++")
+    return {
+        "interpreter": f"{os.path.realpath(base_interpreter())} {sys.version}",
+        "cc": " ".join(cc),
+        "cxx": " ".join(cxx),
+        "gcc": preflight.gcc_version(cxx),
+        "glibc": platform.libc_ver()[1],
+    }
+
+
+def wheel_recipes(layout: Layout, paths: list[Path], folder: Path) -> list[Recipe]:
+    """Write a recipe for each wheel."""
+    code = sha256_file(layout.root / "flbuild" / "seed" / "unpack.py")  # what wheel.py decides is in the recipe itself
+    known = {w.name: w for w in map(wheels.Wheel.read, paths)}
+    made = []
+    for name, wheel in known.items():
+        content = wheels.recipe(wheel, known, code)
+        path = folder / name / "recipe.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(content, indent=1))  # JSON is YAML
+        made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",)))
+    return made
+
+
+def host_recipes(layout: Layout, folder: Path) -> list[Recipe]:
+    """The recipes of the interpreter and the toolchain, with what they take from this host as variants."""
+    facts, tags, seed = host_facts(), interpreter_tags.current(), layout.root / "recipe" / "seed"
+    python_code = manifest(layout.root, [seed / "python", layout.root / "flbuild/seed/interpreter.py"]).values()
+    toolchain_code = manifest(layout.root, [seed / "toolchain"]).values()
+    values = {
+        "seed_python_version": platform.python_version(),
+        "seed_python_digest": sha256_text(facts["interpreter"], *python_code)[:8],
+        "seed_tools_python": sys.executable,
+        "seed_driver": str(layout.root),
+        "seed_gcc_version": facts["gcc"],
+        "seed_glibc_version": facts["glibc"],
+        "seed_toolchain_digest": sha256_text(*facts.values(), *toolchain_code)[:8],
+        "seed_cc": facts["cc"],
+        "seed_cxx": facts["cxx"],
+    }
+    variants = folder / "host.yaml"
+    variants.write_text(json.dumps({key: [value] for key, value in values.items()}))
+    build = f"h{values['seed_toolchain_digest']}_0"
+    return [
+        Recipe(
+            "python",
+            seed / "python" / "recipe.yaml",
+            (
+                f"linux-64/python-{values['seed_python_version']}-h{values['seed_python_digest']}_0_{tags.cp}.conda",
+                f"noarch/python_abi-{tags.xy}-0_{tags.cp}.conda",
+            ),
+            variants,
+        ),
+        Recipe(
+            "toolchain",
+            seed / "toolchain" / "recipe.yaml",
+            (
+                f"linux-64/gcc_linux-64-{facts['gcc']}-{build}.conda",
+                f"linux-64/gxx_linux-64-{facts['gcc']}-{build}.conda",
+                f"linux-64/sysroot_linux-64-{facts['glibc']}-{build}.conda",
+            ),
+            variants,
+        ),
+    ]
+
+
+def compiler_variants(facts: dict[str, str]) -> dict[str, list[str]]:
+    """Variant keys that the product must take from this channel, whatever conda_build_config.yaml says."""
+    tags = interpreter_tags.current()
+    return {
+        "c_compiler": ["gcc"],
+        "cxx_compiler": ["gxx"],
+        "c_compiler_version": [facts["gcc"].split(".")[0]],
+        "cxx_compiler_version": [facts["gcc"].split(".")[0]],
+        "c_stdlib": ["sysroot"],
+        "c_stdlib_version": [facts["glibc"]],
+        "python": [f"{tags.xy}.* *_{tags.cp}"],
+    }
