@@ -25,6 +25,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Device exchangeDevice(c10::Device device) const override { return {kDevice, exchange_device(device.index())}; }
   void synchronizeDevice(const c10::DeviceIndex index) const override { synchronize_device(index); }
 
+  // All data types. PyTorch 2.10 may not ask for it yet, so no `override` here.
+  c10::DeviceCapability getDeviceCapability(c10::Device) const { return {}; }
+
   c10::Stream getStream(c10::Device device) const override { return current_stream(checked_index(device)); }
   c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(checked_index(device)); }
   c10::Stream getNewStream(c10::Device device, int priority) const override {

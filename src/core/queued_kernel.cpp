@@ -41,6 +41,8 @@ torch::jit::Stack mapped(const OperatorPlan& plan, const torch::jit::Stack& stac
 class MetaTwins {
  public:
   at::Tensor of(const at::Tensor& tensor) {
+    // A Python number stays what it is: Meta kernels written in Python unwrap it, and insist on a CPU tensor.
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return tensor;
     for (auto& [original, meta] : pairs_)
       if (original.is_same(tensor)) return meta;
     auto* impl = tensor.storage().unsafeGetStorageImpl();
@@ -55,7 +57,6 @@ class MetaTwins {
     auto meta = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
                                                          tensor.dtype());
     meta.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
-    if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) meta.unsafeGetTensorImpl()->set_wrapped_number(true);
     pairs_.emplace_back(tensor, meta);
     return meta;
   }

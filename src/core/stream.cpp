@@ -4,6 +4,7 @@
 #include <ATen/ThreadLocalState.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -104,6 +105,15 @@ flagos_stream native(c10::Stream stream) {
   const auto position = static_cast<size_t>(stream.id() - 1);
   TORCH_CHECK(position < streams.handles.size(), "flagos: stream id ", stream.id(), " does not exist on ", stream.device());
   return streams.handles[position];
+}
+
+int stream_priority(c10::StreamId id, c10::DeviceIndex index) {
+  check_index(index);
+  auto& streams = streams_of(index);
+  std::lock_guard<std::mutex> lock(streams.mutex);
+  for (const auto& [priority, pool] : streams.pools)
+    if (std::find(pool.ids.begin(), pool.ids.end(), id) != pool.ids.end()) return priority;
+  return 0;  // a default stream
 }
 
 void* stream_handle(c10::StreamId id, c10::DeviceIndex index) {

@@ -19,6 +19,7 @@ c10::Stream exchange_stream(c10::Stream stream);             // returns the form
 c10::Stream pool_stream(c10::DeviceIndex index, int priority);  // round-robin, as torch.cuda's
 TORCH_FL_API std::pair<int, int> stream_priority_range();    // least, greatest (lower number = more urgent)
 flagos_stream native(c10::Stream stream);
+TORCH_FL_API int stream_priority(c10::StreamId id, c10::DeviceIndex index);
 TORCH_FL_API void* stream_handle(c10::StreamId id, c10::DeviceIndex index);
 
 bool stream_idle(c10::Stream stream);  // throws what earlier work on it threw

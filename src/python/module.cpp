@@ -68,6 +68,7 @@ PYBIND11_MODULE(_C, m) {
     return py::reinterpret_steal<py::object>(THPGenerator_Wrap(generator));
   });
   m.def("stream_priority_range", &torch_fl::stream_priority_range);
+  m.def("stream_priority", [](int64_t id, int index) { return torch_fl::stream_priority(id, torch_fl::narrow_index(index)); });
   m.def("stream_handle", [](int64_t id, int index) {
     return reinterpret_cast<uintptr_t>(torch_fl::stream_handle(id, torch_fl::narrow_index(index)));
   });
@@ -78,7 +79,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("slot_operators", &torch_fl::slot_operators);
   m.def("dispatch_counts", &torch_fl::dispatch_counts);
   m.def("reset_dispatch_counts", &torch_fl::reset_dispatch_counts);
-  m.def("set_log", &torch_fl::set_log);
+  m.def("set_log", &torch_fl::set_log, py::arg("dispatch"), py::arg("fallback"));
 
   torch_fl::bind_memory(m);
   torch_fl::bind_properties(m);

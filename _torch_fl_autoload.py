@@ -1,0 +1,58 @@
+"""What ``import torch`` calls through the entry point group ``torch.backends``.
+
+An exception here would break ``import torch`` for people who only compute on
+the CPU, so :func:`load` never raises.  It keeps the error in :data:`error`
+and, where nobody else owns the device key, registers the name ``flagos`` with
+a stand-in module, so that the first use of the device repeats the reason.
+"""
+
+import sys
+
+error: BaseException | None = None  #: why the last :func:`load` failed
+
+
+def load() -> None:
+    """Bring up the ``flagos`` device while ``torch`` is being imported; never raises."""
+    global error
+    # `import torch_fl` came first and is what imports torch now: it goes on by itself afterwards.
+    if "torch_fl" in sys.modules:
+        return
+    try:
+        import torch_fl  # noqa: F401
+    except Exception as exception:
+        error = exception
+        try:
+            _explain_at_first_use(str(exception))
+        except Exception:  # a stand-in is a courtesy: without it, PyTorch's own message appears
+            pass
+
+
+def _explain_at_first_use(reason: str) -> None:
+    import types
+
+    import torch
+
+    unowned = torch._C._get_privateuse1_backend_name() == "privateuseone"
+    if not unowned or torch._C._dispatch_has_kernel_for_dispatch_key("aten::empty.memory_format", "PrivateUse1"):
+        return
+
+    def fail() -> None:
+        raise RuntimeError(f"the flagos device did not start: {reason}")
+
+    def missing(name: str) -> None:
+        raise AttributeError(f"torch.flagos.{name} is not there, the flagos device did not start: {reason}")
+
+    stand_in = types.ModuleType("torch.flagos", f"The flagos device did not start: {reason}")
+    stand_in.__dict__.update(
+        _torch_fl_stand_in=True,
+        _lazy_init=fail,
+        init=fail,
+        is_available=lambda: False,
+        is_initialized=lambda: False,
+        device_count=lambda: 0,
+        manual_seed_all=lambda seed: None,
+        _is_in_bad_fork=lambda: False,
+        __getattr__=missing,
+    )
+    torch.utils.rename_privateuse1_backend("flagos")
+    torch._register_device_module("flagos", stand_in)

@@ -1,0 +1,140 @@
+"""The driver inside the tool environment; build-locally.py starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from flbuild import (
+    arguments,
+    bootstrap,
+    build,
+    channels,
+    children,
+    demo,
+    environment,
+    lock,
+    solve,
+    testing,
+    variant_files,
+)
+from flbuild.errors import UserError, from_os_error
+from flbuild.layout import Layout, remove
+from flbuild.report import Report
+from flbuild.seed import channel as seed
+
+
+def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: list[str]) -> None:
+    """Solve and install one environment."""
+    prefix, made = layout.environment(name), layout.work / f"{name}.lock"
+    with report.stage(f"solve {name}") as stage:
+        records = solve.lock(urls, wanted, made)
+        stage.detail = f"{len(records)} packages"
+    if not environment.is_current(prefix, made):
+        report.say(environment.sizes(records))
+    with report.stage(f"environment {name}") as stage:
+        if environment.is_current(prefix, made):
+            stage.skip("unchanged")
+        else:
+            environment.make(prefix, made, records, layout.package_cache / "pkgs", stage)
+            stage.detail = f"{len(records)} packages, hashes checked"
+
+
+def main(args, layout: Layout, report: Report) -> int:
+    """All stages.
+
+    Returns:
+        the exit status.
+    """
+    children.reap(layout.work)
+    remove(layout.work)
+    layout.work.mkdir(parents=True)
+    variant = variant_files.find(layout.root, args.variant)
+
+    seed_url = layout.seed.as_uri()
+    with report.stage("channels") as stage:
+        urls, why = channels.choose(args.channel or ["auto"], seed_url)
+        stage.detail = f"{', '.join('seed' if u == seed_url else u for u in urls)} ({why})"
+    base, extra = json.dumps(urls), []
+    if seed_url in urls:
+        base += seed.make(layout, report)
+        extra.append(layout.seed / "variants.yaml")
+
+    built = build.run(layout, report, variant, urls, base, args.jobs, extra)
+    everything = [layout.channel.as_uri(), *urls]
+    wanted = solve.specs(built.packages, with_tests=False) + list(solve.COMPANIONS)
+    install(layout, report, variant.stem, everything, wanted)
+    prefix = layout.environment(variant.stem)
+    report.results |= {
+        "environment": str(prefix),
+        "channel": str(layout.channel),
+        "lock": str(prefix / environment.LOCK),
+    }
+
+    shown = prefix / environment.DEMONSTRATED
+    if args.demo or (args.demo is None and not args.test and not shown.exists()):
+        for script in demo.examples(layout.root):
+            report.say(f"\ndemonstration {script.relative_to(layout.root)}", style="bold")
+            with report.stage(script.name):
+                demo.run(prefix, script, quiet=args.json)
+        shown.touch()
+    if args.test:
+        return test(layout, report, variant.stem, everything, built)
+    report.say(demo.closing(prefix, variant.stem))
+    return 0
+
+
+def test(layout: Layout, report: Report, name: str, urls: list[str], built: build.Built) -> int:
+    """Every suite; the first failure decides the exit status, and none keeps the others from running."""
+    if not any(solve.TEST_PACKAGE in package for package in built.packages):
+        raise UserError(
+            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
+        )
+    install(layout, report, f"{name}-test", urls, solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS))
+    statuses = []
+    report.say("\ntests of the sources and the packages", style="bold")
+    with report.stage("source tests"):
+        statuses.append(
+            testing.run_sources(
+                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
+            )
+        )
+    report.say("\ncontract tests of the installed packages", style="bold")
+    with report.stage("contract tests"):
+        statuses.append(
+            testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json)
+        )
+    return next((status for status in statuses if status), 0)
+
+
+def run() -> int:
+    layout = Layout(bootstrap.ROOT)
+    handover = json.loads(os.environ.pop(bootstrap.HANDOVER, "{}"))
+    os.environ.pop("PYTHONPATH", None)
+    args = arguments.parser().parse_args()
+    report = Report(args.json, handover.get("stages"))
+    error: str | None = None
+    status = 1
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # children are ended before the driver is
+    try:
+        if "lock" in handover:
+            lock.adopt(handover["lock"])
+        else:
+            lock.take(layout.artifacts)
+        status = main(args, layout, report)
+    except UserError as failure:
+        error = str(failure)
+    except OSError as failure:
+        error = str(from_os_error(failure, layout.artifacts))
+    except KeyboardInterrupt:
+        error, status = "interrupted; the next run carries on.", 130
+    if error:
+        print(f"build-locally.py: {error}", file=sys.stderr)
+    report.close(error)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,76 @@
+"""The command line of build-locally.py. Standard library only: it is read before the tool environment exists."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+DESCRIPTION = """\
+Build the torch-fl conda packages on this machine, install them into an environment and run a demonstration.
+
+Needs Linux (x86_64, glibc), Python >= 3.10, a C++ compiler and PyPI; no conda, no pixi, no accelerator.
+Everything is written to build_artifacts/ and an interrupted run is carried on by the next one."""
+
+EXAMPLES = """\
+examples:
+  python3 build-locally.py               build, install and try the host platform
+  python3 build-locally.py --test        the same, then run every test
+  python3 build-locally.py --list        the variants there are
+  python3 build-locally.py host --channel https://example.org/my-mirror
+                                         take dependencies from a conda channel
+  python3 build-locally.py --clean       remove all that was made
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test and demo."""
+    made = argparse.ArgumentParser(
+        prog="build-locally.py",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("variant", nargs="?", default="host", help="a file of variants/, without .yaml (default: host)")
+    made.add_argument("--list", action="store_true", help="list the variants and stop")
+    made.add_argument(
+        "--channel",
+        action="append",
+        metavar="auto|seed|URL",
+        help="where dependencies come from: `seed` makes a test channel from PyPI wheels and this Python, a URL or name is a"
+        " conda channel (repeat it for several, the first comes first), `auto` (default) is conda-forge or your configured mirror if it"
+        " answers within 3 s, else the seed",
+    )
+    made.add_argument(
+        "--platform", default="linux-64", metavar="SUBDIR", help="conda platform to build for (only linux-64)"
+    )
+    made.add_argument(
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="parallel compiler runs (default: %(default)s)",
+    )
+    made.add_argument(
+        "--test",
+        action="store_true",
+        help="build if needed, then run the whole test suite; its status is the exit status",
+    )
+    made.add_argument(
+        "--demo",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="run the demonstration (default: once after each new install, unless --test)",
+    )
+    made.add_argument("--json", action="store_true", help="print one JSON document of the stages instead of lines")
+    made.add_argument("--clean", action="store_true", help="remove build_artifacts/ and stop")
+    return made
+
+
+def positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs; give 1 or more")
+    return number

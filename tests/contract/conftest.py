@@ -1,0 +1,88 @@
+"""The contract of the ``flagos`` device, checked on the installed package.
+
+Nothing here reads the source tree: the tests import ``torch``, and run small
+programs in fresh processes.
+"""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+DEVICE = "flagos"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "devices(n): needs that many devices")
+
+
+@pytest.fixture(autouse=True)
+def _enough_devices(request):
+    mark = request.node.get_closest_marker("devices")
+    if mark and torch.flagos.device_count() < mark.args[0]:
+        pytest.skip(f"needs {mark.args[0]} devices")
+
+
+@pytest.fixture(autouse=True)
+def _same_start():
+    """Every test starts on device 0 with a fixed seed."""
+    torch.flagos.set_device(0)
+    torch.manual_seed(0)
+    yield
+    torch.flagos.set_device(0)
+
+
+@pytest.fixture
+def served():
+    """Calls by (operator, backend) since the last :meth:`clear`."""
+    from torch_fl import _C
+
+    class Served:
+        def clear(self):
+            _C.reset_dispatch_counts()
+
+        def backends(self, operator):
+            return {backend for (op, backend), calls in _C.dispatch_counts().items() if op == operator and calls}
+
+        def calls(self, operator):
+            return sum(calls for (op, _), calls in _C.dispatch_counts().items() if op == operator)
+
+    counts = Served()
+    counts.clear()
+    return counts
+
+
+def _environment(changes):
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(("FLAGOS_", "TORCH_DEVICE_BACKEND"))}
+    environ.update({k: v for k, v in changes.items() if v is not None})
+    return environ
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run a program in a fresh process: ``python(code, NAME=value, ...)``; -W error unless `warn`."""
+
+    def run(code, *, warn=False, check=True, **environ):
+        command = [sys.executable, *([] if warn else ["-W", "error"]), "-c", textwrap.dedent(code)]
+        done = subprocess.run(
+            command, env=_environment(environ), cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        if check and done.returncode:
+            pytest.fail(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    return run
+
+
+@pytest.fixture
+def same():
+    """Assert that a device tensor equals a CPU one: values, dtype, shape."""
+
+    def check(found, wanted, **tolerance):
+        assert found.device.type == DEVICE
+        torch.testing.assert_close(found.cpu(), wanted, **(tolerance or {"rtol": 0, "atol": 0}), equal_nan=True)
+
+    return check

@@ -1,0 +1,49 @@
+"""A process ends with status 0 whatever it was doing."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+RUNS = int(os.environ.get("TORCH_FL_EXIT_RUNS", "50"))
+BACKWARD = "import torch; x = torch.ones(3, device='flagos', requires_grad=True); (x * 2).sum().backward()"
+
+
+def status(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_right_after_backward():
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(status, [BACKWARD] * RUNS))
+    assert results == [(0, "")] * RUNS
+
+
+@pytest.mark.parametrize(
+    "code",
+    {
+        "work still queued": "import torch; s = torch.flagos.Stream(); torch.flagos.set_stream(s); x = torch.ones(500, 500, device='flagos')\nfor _ in range(30): x = x @ x / 500",
+        "tensors, streams, events and generators alive": "import torch, builtins; builtins.kept = (torch.ones(3, device='flagos'), torch.flagos.Stream(), torch.flagos.Event(), torch.Generator('flagos'), torch.ones(2).pin_memory()); builtins.kept[2].record()",
+        "a thread that computes": BACKWARD
+        + "; import threading; threading.Thread(target=lambda: (x * 3).sum().backward()).start()",
+        "a daemon thread that computes": BACKWARD
+        + "\nimport threading\ndef f():\n    while True: (x * 3).sum().backward()\nthreading.Thread(target=f, daemon=True).start(); import time; time.sleep(0.2)",
+        "a device used in atexit": "import atexit, torch; x = torch.ones(2, device='flagos'); atexit.register(lambda: (x + 1).sum().item())",
+        "nothing used": "import torch",
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_with(code):
+    assert status(code[1]) == (0, "")
+
+
+def test_with_an_error_underway():
+    returncode, text = status(BACKWARD + "; 1 / 0")
+    assert returncode == 1 and text.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_with_sys_exit():
+    assert status(BACKWARD + "; import sys; sys.exit(5)") == (5, "")

@@ -1,0 +1,112 @@
+"""Routes in force: files, variables, logs, and the command that shows them."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+DEVICE = "flagos"
+
+
+def command(*arguments, check=True, **environ):
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_fl", *arguments],
+        env={**os.environ, "COLUMNS": "160", **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def log_lines(text):
+    return [line for line in text.splitlines() if line.startswith("[flagos ")]
+
+
+def test_dispatch_log_has_the_exact_form(python):
+    done = python(
+        "import torch; x = torch.ones(3, device='flagos'); y = torch.add(x, x); y.cpu()", FLAGOS_LOG="dispatch"
+    )
+    lines = log_lines(done.stderr)
+    assert any(re.fullmatch(r"\[flagos dispatch\] add\.Tensor -> \w+", line) for line in lines), done.stderr
+    assert all(re.fullmatch(r"\[flagos dispatch\] [\w.:]+ -> \w+", line) for line in lines)
+
+
+def test_none_sends_an_operator_to_the_cpu(python, tmp_path):
+    (tmp_path / "my.conf").write_text("add.Tensor = none\n")
+    code = """
+        import torch
+        from torch_fl import _C
+        x = torch.ones(3, device="flagos")
+        assert torch.add(x, x).tolist() == [2, 2, 2]
+        print([(b, o) for op, b, o in _C.routes() if op == "add.Tensor"])
+    """
+    done = python(code, FLAGOS_LOG="fallback", FLAGOS_BACKEND_CONFIG="my.conf")
+    assert "[flagos cpu_fallback] aten::add.Tensor" in done.stderr.splitlines()
+    assert "my.conf:1" in done.stdout
+    done = python(code, FLAGOS_LOG="fallback", FLAGOS_OP_add__Tensor="none")
+    assert "[flagos cpu_fallback] aten::add.Tensor" in done.stderr.splitlines()
+    assert "FLAGOS_OP_add__Tensor" in done.stdout
+
+
+def test_counts_say_what_served(served):
+    x = torch.ones(3, device=DEVICE)
+    served.clear()
+    torch.add(x, x)
+    torch.add(x, x)
+    assert served.calls("add.Tensor") == 2
+    served.clear()
+    assert served.calls("add.Tensor") == 0
+
+
+def test_routes_command():
+    done = command("routes", "--json", FLAGOS_OP_mul__Tensor="none")
+    rows = {row["operator"]: row for row in json.loads(done.stdout)}
+    assert rows["mul.Tensor"]["origin"] == "FLAGOS_OP_mul__Tensor"
+    one = command("routes", "--op", "mul.Tensor", FLAGOS_OP_mul__Tensor="none").stdout
+    assert "mul.Tensor" in one and "FLAGOS_OP_mul__Tensor" in one
+    wrong = command("routes", "--op", "mul.Tenser", check=False)
+    assert wrong.returncode == 1 and "did you mean 'mul.Tensor'" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def test_check_command(tmp_path):
+    good, bad = tmp_path / "good.conf", tmp_path / "bad.conf"
+    good.write_text("mm = none  # a comment\n")
+    bad.write_text("mm = none\nmm = none\n")
+    assert "good.conf:1" in command("routes", "--check", str(good)).stdout
+    assert json.loads(command("routes", "--check", str(good), "--json").stdout)[0]["backend"] == "none"
+    done = command("routes", "--check", str(bad), check=False)
+    assert done.returncode == 1
+    assert re.search(r"bad\.conf:2:1: 'mm' is already set at .*bad\.conf:1:1", done.stderr)
+
+
+def test_info_command():
+    facts = json.loads(command("info", "--json", FLAGOS_LOG="").stdout)
+    assert facts["versions"]["torch"] == torch.__version__
+    assert len(facts["devices"]) == torch.flagos.device_count()
+    assert facts["devices"][0]["total"] == torch.flagos.mem_get_info(0)[1]
+    text = command("info").stdout
+    assert "flagos:0" in text and torch.__version__ in text
+    assert command("--version").stdout.startswith("torch-fl ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("mm = nope\n", "bad.conf:1:6: 'nope' is not a backend"),
+        ("mn = none\n", "bad.conf:1:1: PyTorch has no operator 'mn'"),
+        ("mm\n", "bad.conf:1:3: expected '='"),
+    ],
+)
+def test_a_bad_file_stops_the_import_with_its_place(python, tmp_path, content, message):
+    (tmp_path / "bad.conf").write_text(content)
+    done = python("import torch_fl", check=False, FLAGOS_BACKEND_CONFIG="bad.conf")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: {message}")

@@ -1,0 +1,60 @@
+"""The hashed lists in the repository are whole and agree with each other; how they are made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from flbuild.seed.pin import Pin, needed_on_cpu
+
+ROOT = Path(__file__).parents[3]
+SEED = ROOT / "recipe/seed/wheels"
+LISTS = sorted([*SEED.glob("py*.txt"), *(ROOT / "flbuild/requirements").glob("py*.txt")])
+VERSIONS = ("py310", "py311", "py312", "py313")
+
+
+def pins(path: Path) -> dict[str, str]:
+    joined = path.read_text().replace("\\\n", " ")
+    lines = [line for line in joined.splitlines() if line and not line.startswith("#")]
+    matches = [re.fullmatch(r"([a-z0-9.-]+)==(\S+)((?:\s+--hash=sha256:[0-9a-f]{64})+)", line) for line in lines]
+    assert all(matches), [line for line, match in zip(lines, matches, strict=True) if not match]
+    return {match[1]: match[2] for match in matches}
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_every_line_is_exact_and_hashed(path: Path) -> None:
+    assert pins(path)
+    assert re.search(r"^# download-bytes: \d+$", path.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_has_what_it_needs(version: str) -> None:
+    common, cuda = pins(SEED / f"{version}.txt"), pins(SEED / f"{version}-cuda.txt")
+    assert not common.keys() & cuda.keys()
+    assert cuda["torch"] == "2.13.0" and "torch" not in common
+    assert any(name.startswith("nvidia-") for name in cuda)
+    roots = [
+        Requirement(line) for line in (SEED / "requirements.in").read_text().splitlines() if line and line[0] != "#"
+    ]
+    assert {r.name for r in roots} - {"torch"} <= common.keys()
+    assert (ROOT / f"flbuild/requirements/{version}.txt").is_file()
+
+
+def test_the_cpu_build_is_of_the_same_release() -> None:
+    assert pins(SEED / "py311-cpu.txt") == {"torch": "2.13.0+cpu"}
+
+
+def test_what_only_an_accelerator_build_needs_is_told_apart() -> None:
+    def pin(name: str, *requires: str) -> Pin:
+        return Pin(name, "1", [Requirement(r) for r in requires], [])
+
+    made = [
+        pin("torch", "sympy", "nvidia-cublas", "triton", "cuda-toolkit[nvrtc]"),
+        pin("sympy", "mpmath", 'tests; extra == "dev"'),
+        pin("cuda-toolkit", 'nvidia-nvrtc; extra == "nvrtc"'),
+        *map(pin, ("mpmath", "nvidia-cublas", "triton", "nvidia-nvrtc", "tests")),
+    ]
+    assert needed_on_cpu({p.name: p for p in made}, ["torch"], "3.11") == {"torch", "sympy", "mpmath"}

@@ -1,0 +1,34 @@
+"""The command ``torch-fl``.  Its libraries are imported here only, never by ``import torch_fl``."""
+
+import typer
+
+from torch_fl._version import __version__
+from torch_fl.cli.info import info
+from torch_fl.cli.routes import routes
+
+app = typer.Typer(
+    help="Look at the flagos device of this installation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(info)
+app.command()(routes)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"torch-fl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="torch-fl")

@@ -1,0 +1,91 @@
+"""Names of the earlier torch_fl that still work, in one table.
+
+An alias does what it did and warns once with the name to use now; a retired
+name does nothing and says once what took its place.
+"""
+
+import os
+import warnings
+from collections.abc import Mapping
+
+#: new environment variable -> (older names, first match wins)
+ENVIRONMENT = {
+    "FLAGOS_ACCELERATOR": ("ACCELERATOR",),
+    "FLAGOS_TRACER_LIBRARY": ("FLAGOS_CUPTI_LIBRARY",),
+}
+
+#: older switch -> the word of FLAGOS_LOG that replaces it
+LOG_SWITCHES = {"FLAGOS_LOG_DISPATCH": "dispatch", "FLAGOS_LOG_FALLBACK": "fallback"}
+
+#: retired environment variable -> what to do instead
+RETIRED = {
+    "FLAGOS_USE_FLAGGEMS": "install or remove the torch-fl-flaggems package, or write a routing file",
+    "FLAGOS_USE_FLAGGEMS_CPP": "install or remove the torch-fl-flaggems package, or write a routing file",
+    "FLAGOS_METAX_BOXING": "install or remove the torch-fl-vendor-kernels package, or write a routing file",
+}
+
+#: older backend word of routing files and FLAGOS_OP_* -> the word now
+BACKENDS = {
+    "flagos_python": "flaggems",
+    "flaggems_python": "flaggems",
+    "flagos": "flaggems_cpp",
+    "cpu": "none",
+}
+
+#: every accelerator a torch-fl build can be for
+PLATFORMS = ("host", "cuda", "metax", "ascend", "musa", "gcu", "kunlunxin", "dcu", "ppu", "tsingmicro")
+
+#: words of FLAGOS_LOG, in the order of the core's switches
+LOG_WORDS = ("dispatch", "fallback")
+
+_said: set[str] = set()
+
+
+def _say_once(name: str, sentence: str) -> None:
+    if name not in _said:
+        _said.add(name)
+        warnings.warn(sentence, FutureWarning, stacklevel=2)
+
+
+def environment(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Value of variable `name`, or of an older name for it; None where neither is set or it is empty."""
+    environ = os.environ if environ is None else environ
+    if environ.get(name):
+        return environ[name]
+    for old in ENVIRONMENT.get(name, ()):
+        value = environ.get(old)
+        # `ACCELERATOR` is a word other software uses too: it is ours only where it names one of our platforms.
+        if value and (old != "ACCELERATOR" or value.lower() in PLATFORMS):
+            _say_once(old, f"the environment variable {old} is now called {name}")
+            return value
+    return None
+
+
+def backend(word: str) -> str:
+    """The present name of a backend word; other words pass through."""
+    return BACKENDS.get(word, word)
+
+
+def log_switches(environ: Mapping[str, str] | None = None) -> dict[str, bool]:
+    """The core's log switches from FLAGOS_LOG and its older forms.
+
+    Raises:
+        ValueError: FLAGOS_LOG holds a word that is not in :data:`LOG_WORDS`.
+    """
+    environ = os.environ if environ is None else environ
+    words = {word.strip() for word in environ.get("FLAGOS_LOG", "").split(",")} - {""}
+    if unknown := sorted(words - set(LOG_WORDS)):
+        raise ValueError(f"FLAGOS_LOG names '{unknown[0]}', which is no log; the words are {', '.join(LOG_WORDS)}")
+    for old, word in LOG_SWITCHES.items():
+        if environ.get(old, "0") not in ("", "0"):
+            _say_once(old, f"the environment variable {old}=1 is now written FLAGOS_LOG={word}")
+            words.add(word)
+    return {word: word in words for word in LOG_WORDS}
+
+
+def report_retired(environ: Mapping[str, str] | None = None) -> None:
+    """Say once, for each retired variable that is set, what took its place."""
+    environ = os.environ if environ is None else environ
+    for old, remedy in RETIRED.items():
+        if old in environ:
+            _say_once(old, f"the environment variable {old} has no effect any more: {remedy}")
