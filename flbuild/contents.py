@@ -10,18 +10,25 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
 from rattler.package_streaming import extract
 
 from flbuild.elf import Elf, is_elf
-from flbuild.platforms import ROOT
+from flbuild.platforms import ROOT, load_all, variants
 
 # The console script and the tests' own files are added by the builder, after staging.
 ADDED = re.compile(r"bin/torch-fl|etc/conda/test-files/.*")
 MANIFEST = "staged-files.txt"
 SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems")
+KNOWN_LIBRARIES = {
+    *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"),
+    *("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1"),
+    *("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"),
+    *("libtorch_fl.so", "libtorch_fl_flaggems.so"),
+}
 PLATFORM_LIBRARY = re.compile(r"lib/libtorch_fl_platform_([a-z0-9]+)\.so")
 BUILD_PATH = re.compile(rb"[\x21-\x7e]*(?:_placehold_|/rattler-build_|/build_env/|/work/build/)[\x21-\x7e]*")
 
@@ -114,6 +121,20 @@ def identity_problems(package: Package) -> list[str]:
     return problems
 
 
+def link_problems(packages: list[Package], sonames: list[str]) -> list[str]:
+    """Needed libraries that nothing accounts for, and names allowed by platform.toml that nothing needs.
+
+    `packages` are of one variant; `sonames` are the patterns of its platform.
+    """
+    needed = {(name, library.path.name) for package in packages for library in package.libraries for name in library.needed}
+    foreign = {pair for pair in needed if pair[0] not in KNOWN_LIBRARIES}
+    unknown = [pair for pair in foreign if not any(fnmatchcase(pair[0], pattern) for pattern in sonames)]
+    idle = [pattern for pattern in sonames if not any(fnmatchcase(name, pattern) for name, _ in foreign)]
+    return [f"{library}: needs {name}, which platform.toml does not allow" for name, library in sorted(unknown)] + [
+        f"platform.toml: sonames has {pattern}, which no library of {packages[0].variant} needs" for pattern in idle
+    ]
+
+
 def path_problems(package: Package) -> list[str]:
     """Run paths that are not relative, and files that name a folder of the build."""
     problems = []
@@ -158,14 +179,20 @@ def siblings(packages: list[Package]) -> dict[str, list[Package]]:
     return groups
 
 
-def problems(channel: Path, into: Path) -> list[str]:
-    """All that is wrong with our packages of a channel, one sentence each; `into` is a folder to unpack them in."""
+def problems(channel: Path, into: Path, root: Path = ROOT) -> list[str]:
+    """All that is wrong with our packages of a channel, one sentence each.
+
+    `into` is a folder to unpack them in, `root` the source tree that they were built from.
+    """
     packages = unpack_channel(channel, into)
     if not packages:
         return [f"{channel}: holds no package of torch-fl"]
-    found = [line for group in siblings(packages).values() for line in partition_problems(group)]
+    sonames = {variant.build_prefix: p.sonames for p in load_all(root) for variant in variants(p)}
+    found = []
+    for group in siblings(packages).values():
+        found += partition_problems(group) + link_problems(group, sonames.get(group[0].variant, []))
     for package in packages:
-        found += path_problems(package) + size_problems(package)
+        found += path_problems(package) + size_problems(package, root)
         if package.name == "torch-fl-runtime":
             found += identity_problems(package)
         if not list((package.root / "info" / "licenses").glob("*")):

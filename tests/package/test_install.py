@@ -48,7 +48,7 @@ def test_compatibility_json_states_the_build(environment, runtime):
     found = next(environment.prefix.glob("lib/python*/site-packages/torch_fl/compatibility.json"))
     facts = json.loads(found.read_text())
     torch = environment.python("import torch; print(torch.__version__.partition('+')[0])")
-    assert facts["platform"] == "host" and facts["torch"].split(".")[:2] == torch.split(".")[:2]
+    assert facts["platform"] == "host" and facts["torch_version"].split(".")[:2] == torch.split(".")[:2]
     assert [PLATFORM_LIBRARY.fullmatch(name)[1] for name in runtime.files if PLATFORM_LIBRARY.fullmatch(name)] == ["host"]
 
 

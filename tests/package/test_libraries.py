@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from flbuild.elf import Elf
-from flbuild.platforms import load_all
 
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 TORCH = {"libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"}
@@ -46,15 +45,6 @@ def test_only_the_extension_knows_the_interpreter(runtime):
         if not library.path.name.startswith("_C."):
             assert not [name for name in library.undefined if re.match(r"_?Py[A-Z_]", name)]
             assert "libtorch_python.so" not in library.needed
-
-
-def test_needed_libraries_are_pytorch_s_the_system_s_or_the_platform_s(packages):
-    allowed = {platform.id: platform.sonames for platform in load_all()}
-    for package in packages:
-        vendor = [re.compile(glob.replace(".", r"\.").replace("*", ".*")) for glob in allowed.get(package.variant.partition("_")[0], [])]
-        for library in package.libraries:
-            foreign = set(library.needed) - SYSTEM - TORCH - {"libtorch_fl.so"}
-            assert [name for name in foreign if not any(glob.fullmatch(name) for glob in vendor)] == [], library.path
 
 
 @pytest.mark.parametrize("layout", ["lib", "lib/python3.11/site-packages/torch/lib"])

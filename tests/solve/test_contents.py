@@ -14,8 +14,8 @@ def packages(channel, tmp_path_factory):
     return contents.unpack_channel(channel, tmp_path_factory.mktemp("unpacked"))
 
 
-def test_nothing_is_wrong_with_the_channel(channel, tmp_path):
-    assert contents.problems(channel, tmp_path) == []
+def test_nothing_is_wrong_with_the_channel(channel, miniature, tmp_path):
+    assert contents.problems(channel, tmp_path, miniature.tree) == []
 
 
 def test_every_variant_has_its_packages_and_no_other(packages):
@@ -61,6 +61,16 @@ def test_a_file_that_no_package_took_is_reported(packages):
     ]
     twice = [*group, next(package for package in group if package.name == "torch-fl-flaggems")]
     assert any("in 2 packages" in line for line in contents.partition_problems(twice))
+
+
+def test_links_outside_the_list_and_idle_entries_are_reported(packages):
+    group = next(g for g in contents.siblings(packages).values() if g[0].variant == "stub_stubsdk1301")
+    assert contents.link_problems(group, ["libstubdriver.so*", "libstubrt.so.*"]) == []
+    found = contents.link_problems(group, ["libstubrt.so.*", "libother.so*"])
+    assert found == [
+        "libtorch_fl_platform_stub.so: needs libstubdriver.so.1, which platform.toml does not allow",
+        "platform.toml: sonames has libother.so*, which no library of stub_stubsdk1301 needs",
+    ]
 
 
 def test_an_absolute_run_path_and_a_build_path_are_reported(packages, tmp_path):

@@ -1,4 +1,4 @@
-"""Crossing the staging cache on purpose: two variants of one invocation must not share one compile unnoticed."""
+"""Faults made on purpose in a copy of the recipe: each must stop the build or be found by the checks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,28 @@ PAIR = ["plain-3.8.0", "plain-3.8.1.3"]
 
 def test_two_variants_in_one_invocation_are_compiled_apart(miniature, tmp_path):
     output = miniature.build(PAIR, tmp_path / "out")
-    assert contents.problems(output, tmp_path / "unpacked") == []
+    assert contents.problems(output, tmp_path / "unpacked", miniature.tree) == []
     assert len(list(output.glob("linux-64/torch-fl-runtime-*.conda"))) == 2
 
 
+def copy_of(miniature, folder):
+    shutil.copytree(miniature.tree, folder)
+    return replace(miniature, tree=folder)
+
+
+def test_a_driver_library_that_platform_toml_does_not_allow_stops_the_build(miniature, tmp_path):
+    strict = copy_of(miniature, tmp_path / "tree")
+    variant = strict.tree / "variants" / "stub-13.0.1.yaml"
+    allowed = '"{libstubdriver.so*,libstubrt.so.*}"'
+    assert allowed in variant.read_text()
+    variant.write_text(variant.read_text().replace(allowed, '"libstubrt.so.*"'))
+    with pytest.raises(Exception, match="(?i)overlinking against: .*libstubdriver"):
+        strict.build(["stub-13.0.1"], tmp_path / "out")
+
+
 def test_without_the_keys_in_the_script_environment_the_checks_fail(miniature, tmp_path):
-    """The builder's cache key ignores values that stand only in the script's text."""
-    tree = tmp_path / "tree"
-    shutil.copytree(miniature.tree, tree)
-    crossed = replace(miniature, tree=tree)
+    """Crosses the staging cache: its key ignores values that stand only in the script's text."""
+    crossed = copy_of(miniature, tmp_path / "tree")
     recipe = crossed.recipe.read_text()
     environment = re.search(r"        file: outputs/torch-fl-build/build\.sh\n(?:        #.*\n)*        env:\n((?: {10}\w+: .*\n)+)", recipe)
     lines = [line.strip().split(": ", 1) for line in environment[1].splitlines()]
@@ -32,7 +45,7 @@ def test_without_the_keys_in_the_script_environment_the_checks_fail(miniature, t
 
     output = crossed.build(PAIR, tmp_path / "out")
 
-    found = contents.problems(output, tmp_path / "unpacked")
+    found = contents.problems(output, tmp_path / "unpacked", miniature.tree)
     if not found:
         pytest.fail("two variants shared a compile and nothing noticed, or the builder no longer crosses them: see the recipe")
     assert any("compatibility.json says plain 3.8" in line for line in found), found

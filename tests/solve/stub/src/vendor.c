@@ -1,0 +1,1 @@
+__attribute__((visibility("default"))) int VENDOR_FUNCTION(void) { return 1; }
