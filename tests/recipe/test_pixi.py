@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
+
 from flbuild.platforms import ROOT, load_all
 
 
