@@ -70,7 +70,13 @@ class Environment:
         variables = {"PATH": "/usr/bin:/bin", "HOME": str(self.prefix.parent), "LANG": "C.UTF-8", **extra}
         program = str(self.prefix / "bin" / command[0])
         return subprocess.run(
-            [program, *command[1:]], env=variables, cwd=self.prefix.parent, capture_output=True, text=True, timeout=300
+            [program, *command[1:]],
+            env=variables,
+            cwd=self.prefix.parent,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
     def python(self, code: str, **extra: str) -> str:

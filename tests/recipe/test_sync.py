@@ -25,7 +25,12 @@ def clone(tmp_path):
 
 def command(root, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "flbuild.sync", *arguments], cwd=root, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "flbuild.sync", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 
