@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+import tomllib
 from rattler.package_streaming import extract
 
 from flbuild.elf import Elf, is_elf
@@ -85,7 +85,9 @@ class Package:
 
 def staged(runtime: Package) -> list[str]:
     """Every file that the staging build installed, from the list that travels with the runtime's tests."""
-    found = [name for name in runtime.files if name.startswith("etc/conda/test-files/") and name.endswith("/" + MANIFEST)]
+    found = [
+        name for name in runtime.files if name.startswith("etc/conda/test-files/") and name.endswith("/" + MANIFEST)
+    ]
     if len(found) != 1:
         raise FileNotFoundError(f"{runtime.file}: has {len(found)} files {MANIFEST} among its test files, not one")
     return (runtime.root / found[0]).read_text().splitlines()
@@ -98,7 +100,10 @@ def partition_problems(packages: list[Package]) -> list[str]:
     split = [package for package in packages if package.name in SPLIT]
     counts = Counter(name for package in split for name in package.files if not ADDED.fullmatch(name))
     return (
-        [f"{name}: staged for {runtime.variant}, and in none of its packages" for name in sorted(expected - counts.keys())]
+        [
+            f"{name}: staged for {runtime.variant}, and in none of its packages"
+            for name in sorted(expected - counts.keys())
+        ]
         + [f"{name}: in {count} packages of {runtime.variant}" for name, count in sorted(counts.items()) if count > 1]
         + [f"{name}: in a package of {runtime.variant}, and never staged" for name in sorted(counts.keys() - expected)]
     )
@@ -110,11 +115,15 @@ def identity_problems(package: Package) -> list[str]:
     platform, sdk_version = facts["platform"], facts.get("sdk_version") or ""
     digits = sdk_version.replace(".", "")
     problems = []
-    if not re.fullmatch(rf"{re.escape(platform)}(_[a-z0-9]*[a-z]{digits})?" if digits else re.escape(platform), package.variant):
+    if not re.fullmatch(
+        rf"{re.escape(platform)}(_[a-z0-9]*[a-z]{digits})?" if digits else re.escape(platform), package.variant
+    ):
         problems.append(f"{package.file.name}: compatibility.json says {platform} {sdk_version or 'without SDK'}")
     libraries = [match[1] for name in package.files if (match := PLATFORM_LIBRARY.fullmatch(name))]
     if libraries != [platform]:
-        problems.append(f"{package.file.name}: platform libraries for {', '.join(libraries) or 'nothing'}, not for {platform}")
+        problems.append(
+            f"{package.file.name}: platform libraries for {', '.join(libraries) or 'nothing'}, not for {platform}"
+        )
     selector = [spec for spec in package.index["depends"] if spec.split()[0] == "torch-fl-platform"]
     if selector != [f"torch-fl-platform ==1 {package.variant}_*"]:
         problems.append(f"{package.file.name}: selects {selector or 'no platform'}")
@@ -126,7 +135,9 @@ def link_problems(packages: list[Package], sonames: list[str]) -> list[str]:
 
     `packages` are of one variant; `sonames` are the patterns of its platform.
     """
-    needed = {(name, library.path.name) for package in packages for library in package.libraries for name in library.needed}
+    needed = {
+        (name, library.path.name) for package in packages for library in package.libraries for name in library.needed
+    }
     foreign = {pair for pair in needed if pair[0] not in KNOWN_LIBRARIES}
     unknown = [pair for pair in foreign if not any(fnmatchcase(pair[0], pattern) for pattern in sonames)]
     idle = [pattern for pattern in sonames if not any(fnmatchcase(name, pattern) for name, _ in foreign)]
@@ -140,7 +151,11 @@ def path_problems(package: Package) -> list[str]:
     problems = []
     for library in package.libraries:
         name = library.path.relative_to(package.root)
-        problems += [f"{name}: run path {path} is not below $ORIGIN" for path in library.run_paths if not path.startswith("$ORIGIN")]
+        problems += [
+            f"{name}: run path {path} is not below $ORIGIN"
+            for path in library.run_paths
+            if not path.startswith("$ORIGIN")
+        ]
     for record in package.records:
         placeholder = record.get("prefix_placeholder", "").encode()
         data = (package.root / record["_path"]).read_bytes()

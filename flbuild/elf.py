@@ -12,7 +12,16 @@ from elftools.elf.sections import SymbolTableSection
 
 MAGIC = b"\x7fELF"
 # Given to every shared library by the linker or the loader; they explain nothing and need no explanation.
-LINKER_SYMBOLS = {"_init", "_fini", "_edata", "_end", "__bss_start", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__gmon_start__"}
+LINKER_SYMBOLS = {
+    "_init",
+    "_fini",
+    "_edata",
+    "_end",
+    "__bss_start",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+    "__gmon_start__",
+}
 
 
 def is_elf(path: Path) -> bool:
@@ -79,7 +88,10 @@ class Elf:
     def resolve(self, name: str) -> Path | None:
         """Where the loader finds a needed library by this file's own run paths; None where it does not."""
         for folder in self.run_paths:
-            candidate = Path(folder.replace("$ORIGIN", str(self.path.parent)).replace("${ORIGIN}", str(self.path.parent))) / name
+            candidate = (
+                Path(folder.replace("$ORIGIN", str(self.path.parent)).replace("${ORIGIN}", str(self.path.parent)))
+                / name
+            )
             if candidate.is_file():
                 return candidate.resolve()
         return None

@@ -6,10 +6,10 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
+import tomllib
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -156,7 +156,9 @@ def load(path: Path) -> Platform:
         key = ".".join(str(part) for part in first["loc"])
         raise PlatformError(f"{path}: {key + ': ' if key else ''}{first['msg']}") from None
     if platform.id != path.parent.name:
-        raise PlatformError(f'{path}: id: is "{platform.id}", but the folder is called "{path.parent.name}": make them equal')
+        raise PlatformError(
+            f'{path}: id: is "{platform.id}", but the folder is called "{path.parent.name}": make them equal'
+        )
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")

@@ -1,7 +1,7 @@
 """Write what is derived from `src/platforms/*/platform.toml`, or check that it is in step.
 
-    python -m flbuild.sync           write variants/*.yaml, the pixi block, the README table, the recipe's version
-    python -m flbuild.sync --check   write nothing; exit 1 and name the files that differ
+python -m flbuild.sync           write variants/*.yaml, the pixi block, the README table, the recipe's version
+python -m flbuild.sync --check   write nothing; exit 1 and name the files that differ
 """
 
 from __future__ import annotations
@@ -89,17 +89,23 @@ def between_markers(path: Path, begin: str, end: str, block: str) -> str:
     text = path.read_text("utf-8")
     pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
     if len(pattern.findall(text)) != 1:
-        raise PlatformError(f"{path}: needs the lines {begin!r} and {end!r} exactly once, around what flbuild.sync writes")
+        raise PlatformError(
+            f"{path}: needs the lines {begin!r} and {end!r} exactly once, around what flbuild.sync writes"
+        )
     return pattern.sub(lambda match: match[1] + block + "\n" + match[2], text)
 
 
 def recipe_text(root: Path) -> str:
     """The recipe with the version of torch_fl/_version.py."""
     path = root / "recipe" / "recipe.yaml"
-    version = re.search(r'^__version__ = "([^"]+)"', (root / "torch_fl" / "_version.py").read_text("utf-8"), re.MULTILINE)
+    version = re.search(
+        r'^__version__ = "([^"]+)"', (root / "torch_fl" / "_version.py").read_text("utf-8"), re.MULTILINE
+    )
     if version is None:
         raise PlatformError(f'{root / "torch_fl" / "_version.py"}: has no line __version__ = "..."')
-    text, count = re.subn(r'^  version: "[^"]*"', f'  version: "{version[1]}"', path.read_text("utf-8"), flags=re.MULTILINE)
+    text, count = re.subn(
+        r'^  version: "[^"]*"', f'  version: "{version[1]}"', path.read_text("utf-8"), flags=re.MULTILINE
+    )
     if count != 1:
         raise PlatformError(f'{path}: needs exactly one line `  version: "..."` in its context')
     return text
@@ -126,7 +132,9 @@ def out_of_step(files: dict[Path, str | None]) -> list[Path]:
     return [path for path, text in files.items() if (path.read_text("utf-8") if path.exists() else None) != text]
 
 
-def main(check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when a file differs.")] = False) -> None:
+def main(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 when a file differs.")] = False,
+) -> None:
     """Write the files that are derived from src/platforms/*/platform.toml."""
     try:
         files = derived()

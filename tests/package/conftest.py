@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from flbuild import contents
 from rattler import VirtualPackage, VirtualPackageOverrides, install, solve
+
+from flbuild import contents
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "build_artifacts"
@@ -68,7 +69,15 @@ class Environment:
         """Run a program of the environment by its full path, without activation and with a bare set of variables."""
         variables = {"PATH": "/usr/bin:/bin", "HOME": str(self.prefix.parent), "LANG": "C.UTF-8", **extra}
         program = str(self.prefix / "bin" / command[0])
-        return subprocess.run([program, *command[1:]], env=variables, cwd=self.prefix.parent, capture_output=True, text=True, timeout=300)
+        return subprocess.run(
+            [program, *command[1:]],
+            env=variables,
+            cwd=self.prefix.parent,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def python(self, code: str, **extra: str) -> str:
         """What a piece of Python prints; its standard error must stay empty."""

@@ -37,7 +37,9 @@ def test_packages_can_be_read_by_others(packages):
 
 
 def test_only_the_console_script_is_written_for_one_prefix(packages):
-    with_prefix = {record["_path"] for package in packages for record in package.records if record.get("prefix_placeholder")}
+    with_prefix = {
+        record["_path"] for package in packages for record in package.records if record.get("prefix_placeholder")
+    }
     assert with_prefix <= {"bin/torch-fl"}
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from conda_package_streaming.package_streaming import stream_conda_info
+from rattler.package_streaming import extract
+
 from flbuild.elf import Elf
 from flbuild.platforms import ROOT
-from rattler.package_streaming import extract
 
 SOURCE = """
 #include <torch_fl/flagos_platform.h>

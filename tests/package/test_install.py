@@ -49,7 +49,9 @@ def test_compatibility_json_states_the_build(environment, runtime):
     facts = json.loads(found.read_text())
     torch = environment.python("import torch; print(torch.__version__.partition('+')[0])")
     assert facts["platform"] == "host" and facts["torch_version"].split(".")[:2] == torch.split(".")[:2]
-    assert [PLATFORM_LIBRARY.fullmatch(name)[1] for name in runtime.files if PLATFORM_LIBRARY.fullmatch(name)] == ["host"]
+    assert [PLATFORM_LIBRARY.fullmatch(name)[1] for name in runtime.files if PLATFORM_LIBRARY.fullmatch(name)] == [
+        "host"
+    ]
 
 
 def test_an_environment_that_was_moved_still_works(environment):
@@ -64,5 +66,7 @@ def test_an_environment_that_was_moved_still_works(environment):
 
 
 def test_the_contract_suite_is_importable_from_its_package(environment):
-    done = environment.run("python", "-m", "pytest", "--pyargs", "torch_fl_tests", "--collect-only", "-q", "-p", "no:cacheprovider")
+    done = environment.run(
+        "python", "-m", "pytest", "--pyargs", "torch_fl_tests", "--collect-only", "-q", "-p", "no:cacheprovider"
+    )
     assert done.returncode == 0, done.stdout[-2000:]

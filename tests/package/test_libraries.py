@@ -7,9 +7,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from flbuild.elf import Elf
 
-SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
+SYSTEM = {
+    "libc.so.6",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "ld-linux-x86-64.so.2",
+}
 TORCH = {"libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"}
 
 
@@ -70,7 +80,10 @@ def test_every_undefined_symbol_is_explained_by_a_needed_library(runtime, enviro
     system = dict(re.findall(r"^\s*(\S+) \(.*x86-64.*\) => (\S+)$", listing, re.MULTILINE))
     interpreter = Elf((environment.prefix / "bin" / "python").resolve())
     python = interpreter.exported | {
-        symbol for name in interpreter.needed if name.startswith("libpython") for symbol in Elf(find(interpreter, name, system, environment)).exported
+        symbol
+        for name in interpreter.needed
+        if name.startswith("libpython")
+        for symbol in Elf(find(interpreter, name, system, environment)).exported
     }
     for record in runtime.libraries:
         library = Elf(environment.prefix / record.path.relative_to(runtime.root))

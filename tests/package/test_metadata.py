@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+
 import tomllib
 
 from flbuild import contents
@@ -64,7 +65,9 @@ def test_who_links_the_runtime_is_held_to_its_minor(packages):
         path = package.root / "info" / "run_exports.json"
         exports = json.loads(path.read_text()) if path.exists() else {}
         following = f"{MINOR.split('.')[0]}.{int(MINOR.split('.')[1]) + 1}.0a0"
-        expected = {"weak": [f"torch-fl-runtime >={VERSION},<{following}"]} if package.name == "torch-fl-runtime" else {}
+        expected = (
+            {"weak": [f"torch-fl-runtime >={VERSION},<{following}"]} if package.name == "torch-fl-runtime" else {}
+        )
         assert exports == expected, package.file.name
 
 

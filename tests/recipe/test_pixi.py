@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import tomllib
+
 from flbuild.platforms import ROOT, load_all
 
 
@@ -44,7 +46,7 @@ def test_its_commands_name_files_that_exist(manifest):
 
 def test_it_builds_the_same_recipe_and_variant_files(manifest):
     command = manifest["tasks"]["build"]["cmd"]
-    pairs = list(zip(command, command[1:], strict=False))
+    pairs = list(pairwise(command))
     assert ("--recipe", "recipe/recipe.yaml") in pairs
     given = [value for flag, value in pairs if flag == "--variant-config"]
     assert given == ["conda_build_config.yaml", "variants/{{ variant }}.yaml"]  # the later one wins

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from flbuild import sync
 from flbuild.platforms import PlatformError, load, load_all, variants
 
@@ -70,7 +71,11 @@ def test_a_virtual_package_gates_and_outranks(write):
         ('id = "metal"', 'id = "Metal 1"', "id: "),
         ('id = "metal"', 'id = "other"', 'id: is "other", but the folder is called "metal"'),
         ('slots = ["metal", "cuda"]', "", "kernels.slots: Field required"),
-        ('slots = ["metal", "cuda"]', 'slots = ["metal", "cuda"]\nslot = 1', "kernels.slot: Extra inputs are not permitted"),
+        (
+            'slots = ["metal", "cuda"]',
+            'slots = ["metal", "cuda"]\nslot = 1',
+            "kernels.slot: Extra inputs are not permitted",
+        ),
         ('versions = ["3.8.0", "3.8.1.3"]', "versions = []", "sdk.versions: "),
         ('versions = ["3.8.0", "3.8.1.3"]', 'versions = ["v3"]', "sdk.versions.0: "),
         ('versions = ["3.8.0", "3.8.1.3"]', 'versions = ["3.80", "38.0"]', "the same digits"),

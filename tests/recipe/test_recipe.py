@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from flbuild.platforms import ROOT, load_all, variants
-from flbuild.sync import variant_keys
 from rattler_build import Stage0Recipe, VariantConfig
 from ruamel.yaml import YAML
+
+from flbuild.platforms import ROOT, load_all, variants
+from flbuild.sync import variant_keys
 
 RECIPE = ROOT / "recipe" / "recipe.yaml"
 FILES = sorted((ROOT / "variants").glob("*.yaml"))
@@ -32,7 +33,14 @@ def test_the_script_environment_carries_every_key_that_can_change_the_compile(do
     """The staging cache is keyed by these values: a key that is missing lets two variants share one compile."""
     staging = next(output for output in document["outputs"] if "staging" in output)
     given = {re.fullmatch(r"\$\{\{ (\w+) \}\}", value)[1] for value in staging["build"]["script"]["env"].values()}
-    selection_only = {"flagos_build", "flagos_build_number", "flagos_down_priority", "flagos_gate", "flagos_sonames", "flagos_emulated"}
+    selection_only = {
+        "flagos_build",
+        "flagos_build_number",
+        "flagos_down_priority",
+        "flagos_gate",
+        "flagos_sonames",
+        "flagos_emulated",
+    }
     every = {key for platform in load_all() for variant in variants(platform) for key in variant_keys(variant)}
     assert given == every - selection_only | {"python", "pytorch"}
     script = (ROOT / "recipe" / staging["build"]["script"]["file"]).read_text()
@@ -90,6 +98,8 @@ def test_two_values_of_a_key_never_share_a_file_name(change, tmp_path):
     other.write_text(f'{change}: ["{values[change]}"]\n')
 
     def runtime(*files):
-        return next(str(v.recipe.build.string) for v in render(*files) if str(v.recipe.package.name) == "torch-fl-runtime")
+        return next(
+            str(v.recipe.build.string) for v in render(*files) if str(v.recipe.package.name) == "torch-fl-runtime"
+        )
 
     assert runtime(host) != runtime(host, other)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from flbuild import sync
 from flbuild.platforms import ROOT, PlatformError
 
@@ -23,7 +24,14 @@ def clone(tmp_path):
 
 
 def command(root, *arguments):
-    done = subprocess.run([sys.executable, "-m", "flbuild.sync", *arguments], cwd=root, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "flbuild.sync", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -33,7 +41,11 @@ def test_the_tree_is_in_step():
 
 def test_drift_is_named_and_repaired(clone):
     facts = clone / "src/platforms/host/platform.toml"
-    facts.write_text(facts.read_text().replace('slots = ["host"]', 'slots = ["host"]\nflaggems = true').replace("\nflaggems = false", "\n"))
+    facts.write_text(
+        facts.read_text()
+        .replace('slots = ["host"]', 'slots = ["host"]\nflaggems = true')
+        .replace("\nflaggems = false", "\n")
+    )
     (clone / "variants" / "gone-1.0.yaml").write_text("flagos_platform: [gone]\n")
     (clone / "torch_fl/_version.py").write_text('__version__ = "0.9.7"\n')
     code, text = command(clone, "--check")
@@ -52,7 +64,11 @@ def test_drift_is_named_and_repaired(clone):
 
 def test_writing_twice_changes_nothing(clone):
     command(clone)
-    before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file() and path.suffix in (".yaml", ".toml", ".md")}
+    before = {
+        path: path.read_bytes()
+        for path in clone.rglob("*")
+        if path.is_file() and path.suffix in (".yaml", ".toml", ".md")
+    }
     command(clone)
     assert {path: path.read_bytes() for path in before} == before
 

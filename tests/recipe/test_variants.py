@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from flbuild.platforms import ROOT, load_all, variants
 from rattler_build import VariantConfig
+
+from flbuild.platforms import ROOT, load_all, variants
 
 COMMON = ROOT / "conda_build_config.yaml"
 FILES = sorted((ROOT / "variants").glob("*.yaml"))

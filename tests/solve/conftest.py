@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from flbuild import platforms, sync
 from ruamel.yaml import YAML
+
+from flbuild import platforms, sync
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).resolve().parent / "stub"
@@ -71,7 +72,11 @@ class Miniature:
         if len(files) == 1:
             return files[0]
         documents = [YAML(typ="safe").load(file) for file in files]
-        merged = {key: [value for document in documents for value in document[key]] for key in documents[0] if key != "zip_keys"}
+        merged = {
+            key: [value for document in documents for value in document[key]]
+            for key in documents[0]
+            if key != "zip_keys"
+        }
         target = self.tree / f"{'+'.join(names)}.yaml"
         target.write_text(json.dumps({**merged, "zip_keys": documents[0]["zip_keys"]}))
         return target
@@ -129,7 +134,9 @@ def miniature(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Miniature
     (pytorch / "torch").mkdir(parents=True)
     (pytorch / "torch" / "__init__.py").write_text('__version__ = "2.13.0"\n')
     (pytorch / "torch-2.13.0.dist-info").mkdir()
-    (pytorch / "torch-2.13.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n")
+    (pytorch / "torch-2.13.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n"
+    )
     (pytorch / "recipe.yaml").write_text(PYTORCH_RECIPE)
     run_build(pytorch / "recipe.yaml", folder / "pytorch-channel", [base.as_uri()])
     base_variants = [base / "variants.yaml"] if (base / "variants.yaml").is_file() else []

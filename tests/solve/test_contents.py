@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import pytest
+
 from flbuild import contents
 from flbuild.elf import Elf
 
-VARIANTS = {"host": "host-", "stub_stubsdk128": "stub-12.8", "stub_stubsdk1301": "stub-13.0.1", "plain_psdk3813": "plain-3.8.1.3"}
+VARIANTS = {
+    "host": "host-",
+    "stub_stubsdk128": "stub-12.8",
+    "stub_stubsdk1301": "stub-13.0.1",
+    "plain_psdk3813": "plain-3.8.1.3",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +33,9 @@ def test_every_variant_has_its_packages_and_no_other(packages):
         "stub_stubsdk128": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
         "stub_stubsdk1301": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
     }
-    assert [p.file.name for p in packages if p.name == "torch-fl-tests"] == [p.file.name for p in packages if p.name == "torch-fl-tests"][:1]
+    assert [p.file.name for p in packages if p.name == "torch-fl-tests"] == [
+        p.file.name for p in packages if p.name == "torch-fl-tests"
+    ][:1]
 
 
 def test_libraries_were_compiled_for_their_variant(packages):
@@ -80,7 +88,7 @@ def test_an_absolute_run_path_and_a_build_path_are_reported(packages, tmp_path):
     assert [line for line in contents.path_problems(package) if "rattler-build_torch-fl_1" in line]
 
     class Absolute(Elf):
-        run_paths = ["/opt/build/lib"]
+        run_paths = property(lambda self: ["/opt/build/lib"])
 
     package.__dict__["libraries"] = [Absolute(library.path) for library in package.libraries]
     assert [line for line in contents.path_problems(package) if "/opt/build/lib is not below $ORIGIN" in line]

@@ -31,7 +31,13 @@ def chosen(channel, miniature, tmp_path_factory):
     asyncio.run(index_fs(other, force=True))
 
     def run(cuda: str | None, *request: str) -> dict[str, str]:
-        machine = {"__unix": "0", "__linux": "6.1", "__glibc": "2.40", "__archspec": "1", **({"__cuda": cuda} if cuda else {})}
+        machine = {
+            "__unix": "0",
+            "__linux": "6.1",
+            "__glibc": "2.40",
+            "__archspec": "1",
+            **({"__cuda": cuda} if cuda else {}),
+        }
         virtual = [GenericVirtualPackage(PackageName(n), Version(v), BuildString("0")) for n, v in machine.items()]
         specs = [MatchSpec(spec, strict=False) for spec in request]  # as people type them for conda: name=version=build
         records = asyncio.run(solve(channels, specs, virtual_packages=virtual))
@@ -77,7 +83,9 @@ def test_the_metapackage_brings_what_the_platform_has(chosen):
     assert set(plain) == SPLIT - {"torch-fl-flaggems"} | {"torch-fl-platform"}
 
 
-@pytest.mark.parametrize(("cuda", "build"), [(None, "stub_*"), (None, "stub_stubsdk128_*"), ("12.8", "stub_stubsdk1301_*")])
+@pytest.mark.parametrize(
+    ("cuda", "build"), [(None, "stub_*"), (None, "stub_stubsdk128_*"), ("12.8", "stub_stubsdk1301_*")]
+)
 @pytest.mark.parametrize("package", ["torch-fl", "torch-fl-runtime", "torch-fl-vendor-kernels"])
 def test_a_closed_gate_refuses_and_says_why(chosen, cuda, build, package):
     assert chosen("13.0", f"{package}=*={build}")  # the request itself is sound
@@ -95,7 +103,8 @@ MIXED = [
         ("torch-fl-runtime", "torch-fl-vendor-kernels"),
         ("torch-fl-runtime", "torch-fl-flaggems"),
     ]
-    if not (right == "torch-fl-vendor-kernels" and b == HOST) and not (right == "torch-fl-flaggems" and b in (HOST, PLAIN))
+    if not (right == "torch-fl-vendor-kernels" and b == HOST)
+    and not (right == "torch-fl-flaggems" and b in (HOST, PLAIN))
 ]
 
 

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+
 from flbuild import contents
 
 PAIR = ["plain-3.8.0", "plain-3.8.1.3"]
@@ -37,7 +38,9 @@ def test_without_the_keys_in_the_script_environment_the_checks_fail(miniature, t
     """Crosses the staging cache: its key ignores values that stand only in the script's text."""
     crossed = copy_of(miniature, tmp_path / "tree")
     recipe = crossed.recipe.read_text()
-    environment = re.search(r"        file: outputs/torch-fl-build/build\.sh\n(?:        #.*\n)*        env:\n((?: {10}\w+: .*\n)+)", recipe)
+    environment = re.search(
+        r"        file: outputs/torch-fl-build/build\.sh\n(?:        #.*\n)*        env:\n((?: {10}\w+: .*\n)+)", recipe
+    )
     lines = [line.strip().split(": ", 1) for line in environment[1].splitlines()]
     exports = "".join(f"          - export {name}='{value}'\n" for name, value in lines)
     script = f"        content:\n{exports}          - bash $RECIPE_DIR/outputs/torch-fl-build/build.sh\n"
@@ -47,5 +50,7 @@ def test_without_the_keys_in_the_script_environment_the_checks_fail(miniature, t
 
     found = contents.problems(output, tmp_path / "unpacked", miniature.tree)
     if not found:
-        pytest.fail("two variants shared a compile and nothing noticed, or the builder no longer crosses them: see the recipe")
+        pytest.fail(
+            "two variants shared a compile and nothing noticed, or the builder no longer crosses them: see the recipe"
+        )
     assert any("compatibility.json says plain 3.8" in line for line in found), found

@@ -14,5 +14,7 @@ assert torch.arange(4, device=f"flagos:{last}").cpu().tolist() == [0, 1, 2, 3]
 
 # Everything that was loaded for it lies in this environment, and not where it was built.
 loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "torch" in line.split()[-1]}
-outside = [path for path in loaded if path.endswith(".so") and not Path(path).is_relative_to(Path(sys.prefix).resolve())]
+outside = [
+    path for path in loaded if path.endswith(".so") and not Path(path).is_relative_to(Path(sys.prefix).resolve())
+]
 assert not outside, outside

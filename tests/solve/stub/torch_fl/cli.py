@@ -1,7 +1,9 @@
 """The command line, in miniature."""
 
+import json
+
 from torch_fl import _C
 
 
 def main():
-    print('{"built_for": "%s"}' % _C.built_for())
+    print(json.dumps({"built_for": _C.built_for()}))
