@@ -2,6 +2,7 @@
 #include "composed.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/native/transformers/attention.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/_fused_sdp_choice_cpu_dispatch.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
@@ -130,6 +131,8 @@ const std::vector<std::string>& composed_operators() {
 void register_composed(torch::Library& library, const std::string& op, const std::string& origin) {
   route(op, "host", origin);
   library.impl(op.c_str(), kernels().at(op)());
+  // scaled_dot_product_attention does not dispatch this one: it looks in a table of function pointers.
+  if (op == "_fused_sdp_choice") at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&fused_sdp_choice);
 }
 
 }  // namespace torch_fl
