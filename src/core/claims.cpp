@@ -31,8 +31,11 @@ bool composite_taken_whole(const c10::OperatorHandle& op) {
   name.remove_prefix(std::string_view("aten::").size());
   if (name.find("sparse") != std::string_view::npos || name.find("coalesced") != std::string_view::npos) return false;
   if (std::find(kLeftToComposites.begin(), kLeftToComposites.end(), name) != kLeftToComposites.end()) return false;
+  const OperatorPlan plan(op);
+  // Draws without a generator argument would come from the CPU's default generator.
+  if (op.hasTag(at::Tag::nondeterministic_seeded) && !plan.random) return false;
   bool tensors = false;
-  for (const auto& argument : OperatorPlan(op).interesting) {
+  for (const auto& argument : plan.interesting) {
     if (argument.kind == OperatorPlan::Kind::device) return false;
     tensors |= argument.kind != OperatorPlan::Kind::generator;
   }

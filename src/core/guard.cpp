@@ -74,11 +74,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     if (event && is_initialized()) platform().event_destroy(static_cast<flagos_event>(event));
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
-    TORCH_CHECK(start && end, "flagos: both events must be recorded before elapsed_time");
-    double milliseconds = 0;
-    check(platform().event_elapsed(static_cast<flagos_event>(start), static_cast<flagos_event>(end), &milliseconds),
-          "measure the time between two events");
-    return milliseconds;
+    return event_elapsed(start, end);
   }
   void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override {
     allocator().recordStream(data, stream);
@@ -86,6 +82,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 
 }  // namespace
+
+double event_elapsed(void* start, void* end) {
+  TORCH_CHECK(start && end, "flagos: both events must be recorded before elapsed_time");
+  double milliseconds = 0;
+  check(platform().event_elapsed(static_cast<flagos_event>(start), static_cast<flagos_event>(end), &milliseconds),
+        "measure the time between two events");
+  return milliseconds;
+}
 
 void register_guard() { static c10::impl::DeviceGuardImplRegistrar registrar(kDevice, new Guard()); }
 

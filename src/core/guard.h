@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "macros.h"
+
 namespace torch_fl {
 
 void register_guard();
+
+// Milliseconds between two recorded events, given as c10::Event::eventId gives them.
+TORCH_FL_API double event_elapsed(void* start, void* end);
 
 }  // namespace torch_fl

@@ -132,9 +132,9 @@ bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::
     if (argument.kind == Kind::device || argument.kind == Kind::generator)
       meta[argument.position] = argument.kind == Kind::device ? c10::IValue(c10::Device(c10::kMeta)) : c10::IValue();
   try {
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &meta);  // wrong shapes are reported here, at the call
-  } catch (const c10::NotImplementedError&) {
-    return false;  // the shapes depend on data (a boolean mask)
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &meta);
+  } catch (const std::exception&) {
+    return false;  // shapes that depend on data, or wrong arguments: the CPU kernel says which, in the CPU's words
   }
   if (twins.resized()) return false;
 

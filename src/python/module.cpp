@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "device.h"
+#include "guard.h"
 #include "generator.h"
 #include "host_address.h"
 #include "platform.h"
@@ -71,6 +72,9 @@ PYBIND11_MODULE(_C, m) {
   m.def("stream_priority", [](int64_t id, int index) { return torch_fl::stream_priority(id, torch_fl::narrow_index(index)); });
   m.def("stream_handle", [](int64_t id, int index) {
     return reinterpret_cast<uintptr_t>(torch_fl::stream_handle(id, torch_fl::narrow_index(index)));
+  });
+  m.def("event_elapsed", [](uintptr_t start, uintptr_t end) {
+    return torch_fl::event_elapsed(reinterpret_cast<void*>(start), reinterpret_cast<void*>(end));
   });
   m.def("host_offset", [] { return static_cast<int64_t>(torch_fl::device_to_host_offset()); });
 

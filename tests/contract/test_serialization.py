@@ -77,20 +77,21 @@ def test_modules_and_state_dicts():
     "clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lambda x: reload(x, weights_only=False)]
 )
 def test_clones_of_every_kind(clone):
-    strided = torch.arange(12.0, device=DEVICE).view(3, 4)[:, ::2]
-    for x in (
-        strided,
-        torch.nn.Parameter(torch.ones(2, device=DEVICE)),
-        torch.ones(2, device=DEVICE, requires_grad=True),
-        torch.tensor([1 + 2j], device=DEVICE).conj(),
-        torch.ones(3, dtype=torch.bfloat16, device=DEVICE),
-        torch.tensor(True, device=DEVICE),
-        torch.empty(0, device=DEVICE),
-    ):
-        y = clone(x)
+    builders = (
+        lambda device: torch.arange(12.0, device=device).view(3, 4)[:, ::2],
+        lambda device: torch.nn.Parameter(torch.ones(2, device=device)),
+        lambda device: torch.ones(2, device=device, requires_grad=True),
+        lambda device: torch.tensor([1 + 2j], device=device).conj(),
+        lambda device: torch.ones(3, dtype=torch.bfloat16, device=device),
+        lambda device: torch.tensor(True, device=device),
+        lambda device: torch.empty(0, device=device),
+    )
+    for build in builders:
+        x = build(DEVICE)
+        y, reference = clone(x), clone(build("cpu"))
         assert type(y) is type(x) and y.device == x.device and y.dtype == x.dtype
-        assert y.requires_grad == x.requires_grad and y.stride() == x.stride()
-        assert y.is_conj() == clone(x.detach().cpu()).is_conj()
+        assert y.requires_grad == x.requires_grad and y.stride() == reference.stride()
+        assert y.is_conj() == reference.is_conj()
         assert torch.equal(y.detach().cpu(), x.detach().cpu())
         if x.numel():
             assert y.data_ptr() != x.data_ptr()

@@ -11,9 +11,10 @@ DEVICE = "flagos"
 def queue_long_work(stream, size=700, times=4):
     """Work that takes some tenths of a second, queued on `stream`; returns its result."""
     with torch.flagos.stream(stream):
-        x = torch.ones(size, size, device=DEVICE) / size
+        factor = torch.ones(size, size, device=DEVICE) / size
+        x = factor
         for _ in range(times):
-            x = x @ x
+            x = x @ factor
     return x
 
 

@@ -93,6 +93,15 @@ class Event(torch.Event):
         """Let work queued on `stream` from now on wait for the mark; None is the current stream."""
         super().wait(current_stream() if stream is None else stream)
 
+    def elapsed_time(self, end: torch.Event) -> float:
+        """Milliseconds from this mark to `end`; the work before both must be done.
+
+        Raises:
+            RuntimeError: an event was not recorded, not reached yet, or made without ``enable_timing``.
+        """
+        # PyTorch's own method takes an exact torch.Event and refuses subclasses.
+        return _C.event_elapsed(self.event_id, end.event_id)
+
     def __repr__(self) -> str:
         return f"torch.flagos.Event(device={self.device}, event_id={self.event_id:#x})"
 

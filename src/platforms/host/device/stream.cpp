@@ -117,7 +117,7 @@ void Stream::wait_for(RecordPointer record) {
 }
 
 void Stream::drain() {
-  do {
+  for (bool more = true; more;) {
     Work work;
     {
       std::lock_guard lock(mutex_);
@@ -127,9 +127,17 @@ void Stream::drain() {
       work = std::move(front);
       queue_.pop_front();
     }
-    perform_owned(work);
-    if (workers().closed()) return;
-  } while (finish_one());
+    if (auto* reach = std::get_if<Reach>(&work)) {
+      // Who waits for the record must find the stream idle when it was the last in the queue.
+      const FailurePointer failed = failure();
+      more = finish_one();
+      reach->record->reach(failed);
+    } else {
+      perform_owned(work);
+      if (workers().closed()) return;
+      more = finish_one();
+    }
+  }
 }
 
 void Stream::set_failure(FailurePointer failure) {
