@@ -5,6 +5,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "allocator.h"
+#include "cpu_threads.h"
 #include "device.h"
 #include "stream.h"
 
@@ -28,7 +29,11 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   // All data types. PyTorch 2.10 may not ask for it yet, so no `override` here.
   c10::DeviceCapability getDeviceCapability(c10::Device) const { return {}; }
 
-  c10::Stream getStream(c10::Device device) const override { return current_stream(checked_index(device)); }
+  // The engine asks for the current stream on the thread that calls backward().
+  c10::Stream getStream(c10::Device device) const override {
+    note_caller_threads();
+    return current_stream(checked_index(device));
+  }
   c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(checked_index(device)); }
   c10::Stream getNewStream(c10::Device device, int priority) const override {
     return pool_stream(checked_index(device), priority);

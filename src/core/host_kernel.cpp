@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "cpu_threads.h"
 #include "generator.h"
 #include "host_alias.h"
 #include "queued_kernel.h"
@@ -159,6 +160,7 @@ class Call {
 
 void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   ensure_initialized();
+  match_caller_threads();
   served(route);
   Call call(plan, stack);
   call.find_device();

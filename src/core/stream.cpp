@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
 #include <c10/util/Exception.h>
 
@@ -11,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "cpu_threads.h"
 
 namespace torch_fl {
 namespace {
@@ -43,6 +46,7 @@ c10::Stream make(c10::DeviceIndex index, c10::StreamId id) {
 struct Work {
   std::function<void()> function;
   at::ThreadLocalState state;
+  int threads;
 };
 
 char* keep(const char* text) { return strdup(text); }
@@ -52,6 +56,7 @@ flagos_host_result run(void* argument) {
   std::unique_ptr<Work> work(static_cast<Work*>(argument));
   try {
     at::ThreadLocalStateGuard guard(work->state);
+    use_cpu_threads(work->threads);
     work->function();
     return {FLAGOS_SUCCESS, nullptr, nullptr};
   } catch (const c10::OutOfMemoryError& error) {
@@ -134,7 +139,7 @@ void synchronize(c10::Stream stream) {
 }
 
 void launch(c10::Stream stream, std::function<void()> work) {
-  auto* argument = new Work{std::move(work), at::ThreadLocalState()};
+  auto* argument = new Work{std::move(work), at::ThreadLocalState(), at::get_num_threads()};
   const flagos_status status = platform().launch_host_function(stream.device_index(), native(stream), &run, argument);
   check(status, "run work on a stream");
 }

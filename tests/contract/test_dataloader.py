@@ -1,6 +1,8 @@
 """DataLoader: workers, pinned batches, and copies that run beside the computation."""
 
+import gc
 import threading
+import time
 
 import pytest
 import torch
@@ -28,7 +30,12 @@ def test_batches(dataset, workers, pin):
             assert torch.equal(z.cpu(), x * 2)
             seen += y.tolist()
         assert seen == list(range(20))
-    assert threading.active_count() == before
+    del loader
+    gc.collect()
+    patience = time.monotonic() + 10  # the queues' own threads end by themselves
+    while threading.active_count() > before and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert threading.active_count() == before, threading.enumerate()
 
 
 def test_workers_are_seeded_apart(dataset):
