@@ -143,8 +143,8 @@ void DeviceAllocator::set_fraction(c10::DeviceIndex index, double fraction) {
   checked_cache(index).set_fraction(fraction);
 }
 
-std::vector<c10::CachingDeviceAllocator::SegmentInfo> DeviceAllocator::snapshot() {
-  std::vector<c10::CachingDeviceAllocator::SegmentInfo> result;
+std::vector<SegmentSnapshot> DeviceAllocator::snapshot() {
+  std::vector<SegmentSnapshot> result;
   for (int i = 0; i < device_count(); ++i)
     for (auto& segment : cache(static_cast<c10::DeviceIndex>(i)).snapshot()) result.push_back(std::move(segment));
   return result;

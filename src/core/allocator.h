@@ -25,7 +25,7 @@ class TORCH_FL_API DeviceAllocator final : public c10::DeviceAllocator {
   // PyTorch 2.10 does not declare it, so no `override` here.
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex index) { return memory_info(index); }
 
-  std::vector<c10::CachingDeviceAllocator::SegmentInfo> snapshot();
+  std::vector<SegmentSnapshot> snapshot();
   void set_fraction(c10::DeviceIndex index, double fraction);
 };
 

@@ -40,6 +40,20 @@ struct Block {
   bool split() const { return previous || next; }
 };
 
+// What a snapshot says of a segment; PyTorch 2.10 has no public type for it.
+struct SegmentSnapshot {
+  struct Part {
+    size_t size, requested;
+    const char* state;  // as torch.cuda.memory_snapshot names it
+  };
+  c10::DeviceIndex device;
+  c10::StreamId stream;
+  size_t address, total_size;
+  bool small;
+  size_t allocated_size = 0, active_size = 0, requested_size = 0;  // bytes
+  std::vector<Part> blocks;
+};
+
 struct Segment {
   Block* first = nullptr;
   size_t size = 0;
@@ -61,7 +75,7 @@ class DeviceCache {
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peak();
   void reset_accumulated();
-  std::vector<c10::CachingDeviceAllocator::SegmentInfo> snapshot();
+  std::vector<SegmentSnapshot> snapshot();
 
  private:
   using Stats = c10::CachingDeviceAllocator::DeviceStats;

@@ -37,25 +37,22 @@ void DeviceCache::reset_accumulated() {
   stats_.num_device_alloc = stats_.num_device_free = 0;
 }
 
-std::vector<c10::CachingDeviceAllocator::SegmentInfo> DeviceCache::snapshot() {
+std::vector<SegmentSnapshot> DeviceCache::snapshot() {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<c10::CachingDeviceAllocator::SegmentInfo> result;
+  std::vector<SegmentSnapshot> result;
   for (const Segment* segment : segments_) {
-    auto& info = result.emplace_back();
-    info.device = device_;
-    info.address = reinterpret_cast<size_t>(segment->first->address);
-    info.total_size = segment->size;
-    info.stream = reinterpret_cast<void*>(segment->stream);
-    info.is_large = !segment->small;
+    auto& info = result.emplace_back(SegmentSnapshot{device_, segment->stream,
+                                                     reinterpret_cast<size_t>(segment->first->address), segment->size,
+                                                     segment->small});
     for (const Block* block = segment->first; block; block = block->next) {
-      auto& part = info.blocks.emplace_back();
-      part.size = block->size;
-      part.allocated = block->state == Block::State::allocated;
-      part.active = part.allocated || block->state == Block::State::pending;
-      part.requested_size = part.active ? block->requested : 0;
-      if (part.allocated) info.allocated_size += part.size;
-      if (part.active) info.active_size += part.size;
-      info.requested_size += part.requested_size;
+      const bool allocated = block->state == Block::State::allocated;
+      const bool active = allocated || block->state == Block::State::pending;
+      const size_t requested = active ? block->requested : 0;
+      info.blocks.push_back(
+          {block->size, requested, allocated ? "active_allocated" : active ? "active_pending_free" : "inactive"});
+      if (allocated) info.allocated_size += block->size;
+      if (active) info.active_size += block->size;
+      info.requested_size += requested;
     }
   }
   return result;

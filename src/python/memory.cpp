@@ -64,16 +64,16 @@ py::list memory_snapshot() {
     entry["allocated_size"] = segment.allocated_size;
     entry["active_size"] = segment.active_size;
     entry["requested_size"] = segment.requested_size;
-    entry["stream"] = reinterpret_cast<intptr_t>(segment.stream);
-    entry["segment_type"] = segment.is_large ? "large" : "small";
+    entry["stream"] = segment.stream;
+    entry["segment_type"] = segment.small ? "small" : "large";
     py::list blocks;
     size_t address = segment.address;
     for (const auto& block : segment.blocks) {
       py::dict part;
       part["address"] = address;
       part["size"] = block.size;
-      part["requested_size"] = block.requested_size;
-      part["state"] = block.allocated ? "active_allocated" : block.active ? "active_pending_free" : "inactive";
+      part["requested_size"] = block.requested;
+      part["state"] = block.state;
       blocks.append(part);
       address += block.size;
     }

@@ -2,10 +2,8 @@
 
 import pytest
 
-pytest.importorskip("torch")
-
-from torch_fl_sources import compat
-from torch_fl_sources.routing import RoutingError, load, operators, read_table
+from torch_fl import compat
+from torch_fl.routing import RoutingError, load, operators, read_table
 
 SLOTS = ["host", "flaggems"]
 
