@@ -43,7 +43,7 @@ std::vector<SegmentSnapshot> DeviceCache::snapshot() {
   for (const Segment* segment : segments_) {
     auto& info = result.emplace_back(SegmentSnapshot{device_, segment->stream,
                                                      reinterpret_cast<size_t>(segment->first->address), segment->size,
-                                                     segment->small});
+                                                     segment->small, 0, 0, 0, {}});
     for (const Block* block = segment->first; block; block = block->next) {
       const bool allocated = block->state == Block::State::allocated;
       const bool active = allocated || block->state == Block::State::pending;
