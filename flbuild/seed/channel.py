@@ -23,9 +23,9 @@ from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover
 from flbuild.report import Report, Stage
 from flbuild.seed.download import download, wheel_list
-from flbuild.seed.recipes import Recipe, compiler_variants, host_facts, host_recipes, wheel_recipes
+from flbuild.seed.recipes import Recipe, compiler_variants, host_facts, host_recipes, share_out, wheel_recipes
 
-TORCH = "torch"
+WORKERS = 2  # a process holds a gigabyte while it packs torch
 
 
 def code_files(root: Path) -> list[Path]:
@@ -67,13 +67,13 @@ def stored(layout: Layout, file: str) -> bool:
 
 
 def build_missing(layout: Layout, recipes: list[Recipe], stage: Stage) -> None:
-    """Build what the store lacks, the big one (torch) beside the rest.
+    """Build what the store lacks, in two processes side by side.
 
     Raises:
         UserError: a package could not be built; its log is named.
     """
     missing = [r for r in recipes if not all(stored(layout, file) for file in r.files)]
-    groups = [[r for r in missing if r.name == TORCH], [r for r in missing if r.name != TORCH]]
+    groups = share_out(missing, WORKERS)
     done = 0
 
     def count(line: str) -> None:
@@ -100,7 +100,7 @@ def build_missing(layout: Layout, recipes: list[Recipe], stage: Stage) -> None:
 
     with ThreadPoolExecutor() as pool:
         try:
-            for future in as_completed([pool.submit(run, i, g) for i, g in enumerate(groups) if g]):
+            for future in as_completed([pool.submit(run, i, g) for i, g in enumerate(groups)]):
                 status, log = future.result()
                 if status:
                     raise failure(layout, log)
