@@ -36,8 +36,8 @@ def main() -> None:
     torch.manual_seed(7)
     config = GPT2Config(vocab_size=256, n_positions=64, n_embd=64, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0)
     config.resid_pdrop = config.embd_pdrop = config.attn_pdrop = 0.0
-    config.loss_type = "ForCausalLM"
     reference = GPT2LMHeadModel(config).train()
+    reference.loss_type = "ForCausalLM"  # the default, said, so that transformers does not remark on it
     model = copy.deepcopy(reference).to(arguments.device)
     tied = model.lm_head.weight is model.transformer.wte.weight
 

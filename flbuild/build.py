@@ -19,8 +19,8 @@ from flbuild.layout import Layout, publish, recover, remove
 from flbuild.report import Report, Stage
 
 # What packages are made from. Documentation, examples and the driver's own tests do not make a rebuild.
-SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "_torch_fl_autoload.py", "conda_build_config.yaml",
-           "cmake", "src", "torch_fl", "torch_flagos", "recipe/recipe.yaml", "recipe/outputs", "tests/contract")  # fmt: skip
+SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "conda_build_config.yaml",
+           "cmake", "src", "python", "recipe/recipe.yaml", "recipe/outputs", "tests/contract")  # fmt: skip
 RECORDS = "variants"  # folder of the channel with one record a variant
 
 

@@ -96,13 +96,13 @@ def between_markers(path: Path, begin: str, end: str, block: str) -> str:
 
 
 def recipe_text(root: Path) -> str:
-    """The recipe with the version of torch_fl/_version.py."""
+    """The recipe with the version of python/torch_fl/_version.py."""
     path = root / "recipe" / "recipe.yaml"
     version = re.search(
-        r'^__version__ = "([^"]+)"', (root / "torch_fl" / "_version.py").read_text("utf-8"), re.MULTILINE
+        r'^__version__ = "([^"]+)"', (root / "python/torch_fl/_version.py").read_text("utf-8"), re.MULTILINE
     )
     if version is None:
-        raise PlatformError(f'{root / "torch_fl" / "_version.py"}: has no line __version__ = "..."')
+        raise PlatformError(f'{root / "python/torch_fl/_version.py"}: has no line __version__ = "..."')
     text, count = re.subn(
         r'^  version: "[^"]*"', f'  version: "{version[1]}"', path.read_text("utf-8"), flags=re.MULTILINE
     )

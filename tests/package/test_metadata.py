@@ -10,7 +10,7 @@ import tomllib
 from flbuild import contents
 from flbuild.platforms import ROOT, load_all, variants
 
-VERSION = re.search(r'"(.+)"', (ROOT / "torch_fl" / "_version.py").read_text().splitlines()[-1])[1]
+VERSION = re.search(r'"(.+)"', (ROOT / "python/torch_fl/_version.py").read_text().splitlines()[-1])[1]
 MINOR = ".".join(VERSION.split(".")[:2])
 READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_[a-z]+\d+)?)_py3\d+_h[0-9a-f]{7}_(?P<number>\d+)")
 

@@ -17,8 +17,8 @@ def clone(tmp_path):
     """A copy of the files that the synchronisation reads and writes."""
     for name in ("src/platforms", "variants", "recipe", "flbuild"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
-    (tmp_path / "torch_fl").mkdir()
-    for name in ("torch_fl/_version.py", "pixi.toml", "README.md"):
+    (tmp_path / "python/torch_fl").mkdir(parents=True)
+    for name in ("python/torch_fl/_version.py", "pixi.toml", "README.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -47,7 +47,7 @@ def test_drift_is_named_and_repaired(clone):
         .replace("\nflaggems = false", "\n")
     )
     (clone / "variants" / "gone-1.0.yaml").write_text("flagos_platform: [gone]\n")
-    (clone / "torch_fl/_version.py").write_text('__version__ = "0.9.7"\n')
+    (clone / "python/torch_fl/_version.py").write_text('__version__ = "0.9.7"\n')
     code, text = command(clone, "--check")
     assert code == 1
     assert {line.split(":")[0] for line in text.splitlines() if "is out of step" in line} == {

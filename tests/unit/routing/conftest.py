@@ -9,5 +9,5 @@ import types
 from pathlib import Path
 
 _sources = types.ModuleType("torch_fl_sources")
-_sources.__path__ = [str(Path(__file__).parents[3] / "torch_fl")]
+_sources.__path__ = [str(Path(__file__).parents[3] / "python/torch_fl")]
 sys.modules.setdefault("torch_fl_sources", _sources)
