@@ -71,18 +71,17 @@ def test_torch_is_left_as_it_was(python):
     )
 
 
-def test_import_cost(python):
+def test_importing_loads_nothing_heavy(python):
+    """What makes imports slow; the time itself is measured by benchmarks/overhead.py."""
     code = """
-        import sys, time, torch
+        import sys, torch
         loaded = set(sys.modules)
-        start = time.perf_counter()
         import torch_fl
-        print(time.perf_counter() - start)
-        heavy = {"typer", "rich", "pydantic", "click", "jinja2"} & (set(sys.modules) - loaded)
+        heavy = {"typer", "rich", "pydantic", "click", "jinja2", "inspect", "importlib.metadata"} & (set(sys.modules) - loaded)
         assert not heavy, heavy
+        assert not torch.flagos.is_initialized()
     """
-    best = min(float(python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").stdout) for _ in range(3))
-    assert best < 0.1, f"{best * 1000:.0f} ms"
+    python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
 
 OWNERS = {
