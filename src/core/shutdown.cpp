@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "device.h"
+#include "route_log.h"
 #include "start.h"
 
 namespace torch_fl {
@@ -23,6 +24,7 @@ void drain(c10::DeviceIndex index) {
 
 void shutdown() noexcept {
   if (!is_initialized()) return;
+  set_log(false, false);  // what follows is not the program's doing
   try {
     // A fresh thread has fresh thread-local state: no mode, no hook, no Python object travels with its graph.
     std::thread([] {

@@ -37,6 +37,7 @@ def test_dispatch_log_has_the_exact_form(python):
     lines = log_lines(done.stderr)
     assert any(re.fullmatch(r"\[flagos dispatch\] add\.Tensor -> \w+", line) for line in lines), done.stderr
     assert all(re.fullmatch(r"\[flagos dispatch\] [\w.:]+ -> \w+", line) for line in lines)
+    assert lines[-1].startswith("[flagos dispatch] add.Tensor ->"), "the way out is not the program's doing"
 
 
 def test_none_sends_an_operator_to_the_cpu(python, tmp_path):
