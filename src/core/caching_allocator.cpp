@@ -41,7 +41,7 @@ bool caching() {
 
 Block* DeviceCache::allocate(size_t bytes, c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!events_.empty()) process_events(false);
+  process_events();
   // Uncached blocks keep their exact size: a checking platform guards the byte after it.
   const size_t size = caching() ? std::max(kGranule, rounded(bytes, kGranule)) : bytes;
   const bool small = size <= kSmallLimit;
@@ -59,6 +59,10 @@ Block* DeviceCache::allocate(size_t bytes, c10::StreamId stream) {
 }
 
 void DeviceCache::free(Block* block) {
+  if (block->segment->direct && block->stream >= 0) {  // memory of queued work is freed in stream order
+    const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(kDevice, device_), block->stream);
+    platform().stream_synchronize(device_, native(stream));
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   count(&Stats::allocation, block->small, -1);
   count(&Stats::allocated_bytes, block->small, -static_cast<int64_t>(block->size));
@@ -87,13 +91,7 @@ void DeviceCache::record_stream(Block* block, c10::StreamId stream) {
 void DeviceCache::finish_free(Block* block) {
   count(&Stats::active, block->small, -1);
   count(&Stats::active_bytes, block->small, -static_cast<int64_t>(block->size));
-  if (block->segment->direct) {
-    if (block->stream >= 0) {  // memory of queued work is freed in stream order
-      const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(kDevice, device_), block->stream);
-      platform().stream_synchronize(device_, native(stream));  // what failed there is reported to who waits for it
-    }
-    return release(block->segment);
-  }
+  if (block->segment->direct) return release(block->segment);
   Pool& home = pool(block->stream, block->small);
   if (!block->small || !block->split()) return make_available(home, block);
   auto& same = home.recent[block->size / kGranule];
@@ -206,7 +204,8 @@ Block* DeviceCache::grow(size_t size, c10::StreamId stream, bool small) {
   if (!block) {
     // Cached memory goes back to the platform first, then the memory that other streams still hold.
     ++stats_.num_alloc_retries;
-    process_events(true);
+    wait_unlocked(stream);
+    process_events();
     if (release_cached()) block = new_segment(bytes, stream, small, direct);
     if (!block && bytes > size) block = new_segment(rounded(size, kLargeGranule), stream, small, direct);
   }
@@ -249,11 +248,23 @@ void DeviceCache::release(Segment* segment) {
   std::abort();
 }
 
-bool DeviceCache::release_cached() {
-  check(platform().synchronize_device(device_), "synchronise the device");
+// Queued kernels allocate and free too: whoever waited for them with the lock held would wait for ever. Memory asked for
+// by queued work (a negative id) does not wait at all: another stream may in turn be waiting for that work.
+void DeviceCache::wait_unlocked(c10::StreamId stream) {
+  if (stream < 0) return;
   ++stats_.num_sync_all_streams;
+  mutex_.unlock();
+  const flagos_status status = platform().synchronize_device(device_);
+  mutex_.lock();
+  check(status, "synchronise the device");
+}
+
+// Only pools whose stream has nothing queued: a free block may still be in use there, ahead of its next owner.
+bool DeviceCache::release_cached() {
   bool any = false;
   for (auto& [key, pool] : pools_) {
+    const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(kDevice, device_), std::max<c10::StreamId>(key.first, 0));
+    if (key.first >= 0 && platform().stream_query(device_, native(stream)) == FLAGOS_ERROR_NOT_READY) continue;
     consolidate(pool);
     for (auto it = pool.merged.begin(); it != pool.merged.end();) {
       Block* block = *it;
@@ -269,21 +280,20 @@ bool DeviceCache::release_cached() {
   return any;
 }
 
-void DeviceCache::process_events(bool wait) {
+void DeviceCache::process_events() {
   while (!events_.empty()) {
     auto [event, block] = events_.front();
-    const flagos_status status = wait ? platform().event_synchronize(event) : platform().event_query(event);
-    if (status == FLAGOS_ERROR_NOT_READY) return;
+    if (platform().event_query(event) == FLAGOS_ERROR_NOT_READY) return;
     events_.pop_front();
     platform().event_destroy(event);
     if (--block->pending_events == 0) finish_free(block);
-    check(status, "finish the work queued on a stream");
   }
 }
 
 void DeviceCache::empty_cache() {
   std::lock_guard<std::mutex> lock(mutex_);
-  process_events(true);
+  wait_unlocked(0);
+  process_events();
   release_cached();
 }
 

@@ -101,7 +101,8 @@ class DeviceCache {
   void finish_free(Block* block);
   void enter_free(Block* block, Block::State state);
   void leave_free(Block* block);
-  void process_events(bool wait);
+  void process_events();
+  void wait_unlocked(c10::StreamId stream);
   bool release_cached();
   void release(Segment* segment);
   void count(StatArray Stats::*what, bool small, int64_t amount);

@@ -1,6 +1,8 @@
 """Statistics that add up, memory that comes back, and one clear sentence when there is none left."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -171,3 +173,19 @@ def test_before_first_use(python):
         assert torch.flagos.is_initialized() and torch.flagos.memory_stats()["allocated_bytes"] == 0
         """
     )
+
+
+def test_emptying_the_cache_waits_for_queued_work_that_allocates():
+    """Run in a process of its own: a deadlock would hang the suite."""
+    code = """
+import torch
+s = torch.flagos.Stream()
+with torch.flagos.stream(s):
+    x = torch.ones(500, 500, device="flagos")
+    for _ in range(10):
+        x = torch.nn.functional.softmax(x @ x, -1)
+torch.flagos.empty_cache()
+assert s.query()
+torch.testing.assert_close(x.cpu(), torch.full((500, 500), 1 / 500))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
