@@ -42,7 +42,7 @@ def written_by(schema, device, found_inf=0.0):
     for seed, argument in enumerate(schema.arguments):
         kind, name = str(argument.type), argument.name
         if kind == "List[Tensor]":
-            shapes = [s for s in SHAPES if s != (0,)] if schema.name.endswith("_max") else SHAPES
+            shapes = [s for s in SHAPES if s != (0,)] if schema.name.endswith("_foreach_max") else SHAPES
             scalars = name == "out" and schema.name.endswith(REDUCTIONS)
             arguments[name] = numbers(seed, device, [()] * len(shapes) if scalars else shapes)
             if name not in ("self", "out"):
