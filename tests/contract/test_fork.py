@@ -24,12 +24,14 @@ def fork(python, before, child):
 
 
 def test_the_child_is_told_to_spawn(python):
+    """F10: a child after fork is told what to do."""
     done = fork(python, "torch.ones(2, device='flagos') + 1", "torch.ones(2, device='flagos')")
     assert done.returncode == 3, done.stderr
     assert "spawn" in done.stdout and "fork" in done.stdout
 
 
 def test_every_way_into_the_device_is_closed_in_the_child(python):
+    """F10: whichever way it comes in."""
     child = """
         assert torch.flagos._is_in_bad_fork()
         kept = 0
@@ -46,6 +48,7 @@ def test_every_way_into_the_device_is_closed_in_the_child(python):
 
 
 def test_cpu_work_goes_on_in_the_child(python):
+    """F10: seeds and CPU computation are not affected."""
     child = "torch.manual_seed(1); assert (torch.ones(3) + torch.rand(3)).shape == (3,); (torch.ones(2, requires_grad=True) * 2).sum()"
     done = fork(python, "torch.ones(2, device='flagos').sum().item()", child)
     assert done.returncode == 0, done.stdout + done.stderr
