@@ -9,7 +9,7 @@ from torch import nn
 
 DEVICE = "flagos"
 
-pytestmark = [pytest.mark.devices(2), pytest.mark.filterwarnings("ignore:.*deprecated")]
+pytestmark = [pytest.mark.devices(2), pytest.mark.filterwarnings("ignore:Use `.*` instead:FutureWarning")]
 
 GETTERS = {
     "torch.flagos.current_device": torch.flagos.current_device,
