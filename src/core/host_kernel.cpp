@@ -56,6 +56,7 @@ class Call {
   }
 
   void replace_arguments() {
+    const uint64_t draws = plan_.random ? draws_of(plan_, *stack_) : 0;
     for (const auto& argument : plan_.interesting) {
       c10::IValue& value = at(argument.position);
       switch (argument.kind) {
@@ -69,7 +70,7 @@ class Call {
           if (value.isList()) replace_optional_list(value, argument.written);
           break;
         case Kind::generator:
-          value = cpu_generator(value.isGenerator() ? std::make_optional(value.toGenerator()) : std::nullopt, device_, draws());
+          value = cpu_generator(value, device_, draws);
           break;
         case Kind::device:
           if (value.isDevice()) value = c10::Device(c10::kCPU);
@@ -141,13 +142,6 @@ class Call {
       hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
     }
     value = std::move(hosts);
-  }
-
-  // How many numbers a random operator may draw: one for each element of its largest tensor.
-  uint64_t draws() const {
-    int64_t most = 1;
-    for (const auto& pair : aliases_.pairs()) most = std::max(most, pair.device.numel());
-    return static_cast<uint64_t>(most);
   }
 
   const OperatorPlan& plan_;
