@@ -87,7 +87,9 @@ class Event(torch.Event):
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> "Event":
         if interprocess:
             raise RuntimeError(_NOT_SHARED)
-        return super().__new__(cls, "flagos", enable_timing=enable_timing, blocking=blocking)
+        event = super().__new__(cls, "flagos", enable_timing=enable_timing, blocking=blocking)
+        event._timed = enable_timing
+        return event
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Mark the work queued on `stream` so far; None is the current stream."""
@@ -101,9 +103,16 @@ class Event(torch.Event):
         """Milliseconds from this mark to `end`; the work before both must be done.
 
         Raises:
-            RuntimeError: an event was not recorded, not reached yet, or made without ``enable_timing``.
+            ValueError: an event was not recorded, or was made without ``enable_timing``.
+            RuntimeError: an event is not reached yet.
         """
-        # PyTorch's own method takes an exact torch.Event and refuses subclasses.
+        # PyTorch's own method takes an exact torch.Event and refuses subclasses; the words are the same.
+        if not (self._timed and getattr(end, "_timed", True)):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.event_id and end.event_id):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end.query()):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
         return _C.event_elapsed(self.event_id, end.event_id)
 
     def ipc_handle(self) -> bytes:
