@@ -77,3 +77,35 @@ def test_spawned_processes_use_the_device(python, tmp_path):
     )
     done = python("import runpy; runpy.run_path('spawned.py', run_name='__main__')", warn=True)
     assert done.stdout.strip() == "[0.0, 2.0]"
+
+
+def test_seeds_after_first_use_do_not_warn(python):
+    """F10: torch.manual_seed under -W error; what PyTorch looks for on the device module is there."""
+    python(
+        """
+        import torch
+        torch.ones(1, device="flagos")
+        torch.manual_seed(3); torch.seed(); torch.random.manual_seed(4)
+        assert torch.flagos._is_in_bad_fork() is False and callable(torch.flagos.manual_seed_all)
+        with torch.random.fork_rng(devices=[0], device_type="flagos"):
+            torch.rand(2, device="flagos")
+        """
+    )
+
+
+def test_workers_of_both_start_methods(python, tmp_path):
+    """F10: CPU workers fork after first use; spawned ones use the device themselves."""
+    (tmp_path / "workers.py").write_text(
+        "import torch\n"
+        "def on_device(i):\n"
+        "    return (torch.ones(2, device='flagos') * i).sum().item()\n"
+        "def on_cpu(i):\n"
+        "    return (torch.ones(2) * i).sum().item()\n"
+        "if __name__ == '__main__':\n"
+        "    torch.ones(1, device='flagos')\n"
+        "    for method, work in (('fork', on_cpu), ('spawn', on_device), ('forkserver', on_cpu)):\n"
+        "        with torch.multiprocessing.get_context(method).Pool(1) as pool:\n"
+        "            print(pool.map(work, [1, 2]))\n"
+    )
+    done = python("import runpy; runpy.run_path('workers.py', run_name='__main__')", warn=True)
+    assert done.stdout.split("\n")[:3] == ["[2.0, 4.0]"] * 3
