@@ -32,16 +32,16 @@ class Call {
       const c10::IValue& value = at(argument.position);
       switch (argument.kind) {
         case Kind::tensor:
-          if (value.isTensor()) visit(value.toTensor(), argument.host);
+          if (value.isTensor()) visit(value.toTensor(), argument);
           break;
         case Kind::tensor_list:
           if (value.isTensorList())
-            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument.host);
+            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument);
           break;
         case Kind::optional_tensor_list:
           if (value.isList())
             for (const c10::IValue& item : value.toListRef())
-              if (item.isTensor()) visit(item.toTensor(), argument.host);
+              if (item.isTensor()) visit(item.toTensor(), argument);
           break;
         case Kind::device:
           if (value.isDevice() && value.toDevice().type() == kDevice && device_ < 0)
@@ -100,13 +100,13 @@ class Call {
  private:
   c10::IValue& at(size_t position) { return (*stack_)[stack_->size() - plan_.arguments + position]; }
 
-  void visit(const at::Tensor& tensor, bool may_lie_on_host) {
+  void visit(const at::Tensor& tensor, const OperatorPlan::Argument& argument) {
     if (!tensor.defined()) return;
     const c10::Device device = tensor.device();
     if (C10_LIKELY(device.type() == kDevice)) {
       if (device_ < 0) device_ = device.index();
       if (C10_UNLIKELY(device_ != device.index())) complain(device);
-    } else if (tensor.dim() > 0 && !may_lie_on_host) {  // a scalar may live on the CPU, as for CUDA's kernels
+    } else if (argument.written || (tensor.dim() > 0 && !argument.host)) {  // a scalar may be read from the CPU, as by CUDA's kernels
       host_tensor_ = true;
       other_ = device;
     }
