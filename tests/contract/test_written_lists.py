@@ -97,8 +97,12 @@ def test_every_list_is_written_in_place(name, found_inf):
     here, there = written_by(op._schema, "cpu", found_inf), written_by(op._schema, DEVICE, found_inf)
     before = [t.clone() for t in flat(here)]
     addresses = [t.data_ptr() for t in flat(there)]
+    versions = [[t._version for t in flat(a)] for a in (here, there)]
     op(**here)
     op(**there)
+    moved = [[t._version > v for t, v in zip(flat(a), old, strict=True)] for a, old in zip((here, there), versions, strict=True)]
+    missed = [i for i, (wanted, found) in enumerate(zip(*moved, strict=True)) if wanted and not found]
+    assert missed == [], "autograd would not see that a saved tensor has changed"
     for found, wanted in zip(flat(there), flat(here), strict=True):
         torch.testing.assert_close(found.cpu(), wanted, rtol=1e-6, atol=1e-6, equal_nan=True)
     assert [t.data_ptr() for t in flat(there)] == addresses
