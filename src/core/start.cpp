@@ -9,6 +9,7 @@
 #include <set>
 
 #include "allocator.h"
+#include "autocast.h"
 #include "claims.h"
 #include "composed.h"
 #include "copy.h"
@@ -120,6 +121,7 @@ void start(const std::string& platform_id, const std::vector<RouteRequest>& requ
   register_guard();
   register_hooks();
   register_operators(requests);
+  register_autocast();
 }
 
 std::vector<std::string> known_slots() { return {"host"}; }
