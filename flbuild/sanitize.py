@@ -29,10 +29,10 @@ STATUS = 86  # of a process with a report
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to instrument: the compiler's name for it, its library, its run-time settings."""
+    """One way to instrument: the compiler's name for it, its libraries, its run-time settings."""
 
     flags: str
-    library: str
+    libraries: tuple[str, ...]
     options: dict[str, str]
 
 
@@ -48,8 +48,8 @@ def kinds(root: Path) -> dict[str, Kind]:
         ":history_size=4:detect_deadlocks=1:second_deadlock_stack=1:report_signal_unsafe=0"
     )
     return {
-        "address": Kind("address,undefined", "libasan.so", {"ASAN_OPTIONS": address, "UBSAN_OPTIONS": undefined}),
-        "thread": Kind("thread", "libtsan.so", {"TSAN_OPTIONS": thread}),
+        "address": Kind("address,undefined", ("libasan.so", "libubsan.so"), {"ASAN_OPTIONS": address, "UBSAN_OPTIONS": undefined}),
+        "thread": Kind("thread", ("libtsan.so",), {"TSAN_OPTIONS": thread}),
     }
 
 
@@ -57,13 +57,16 @@ def compiler() -> str:
     return os.environ.get("CXX", "c++")
 
 
-def runtime(kind: Kind) -> Path:
-    """The sanitizer's library, as the compiler names it."""
-    asked = [compiler(), f"-print-file-name={kind.library}"]
-    found = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
-    if not found.is_absolute():
-        raise UserError(f"{compiler()} has no {kind.library}; install GCC's sanitizer libraries (Debian: libgcc-12-dev).")
-    return found.resolve()
+def preloaded(kind: Kind) -> str:
+    """The sanitizer's libraries, as the compiler names them, and the C++ library, whose `throw` they must find."""
+    made = []
+    for library in (*kind.libraries, "libstdc++.so.6"):
+        asked = [compiler(), f"-print-file-name={library}"]
+        found = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+        if not found.is_absolute():
+            raise UserError(f"{compiler()} has no {library}; install GCC's sanitizers (Debian: libgcc-12-dev).")
+        made.append(str(found.resolve()))
+    return " ".join(made)
 
 
 def build(layout: Layout, name: str, python: Path, jobs: int, log: Path) -> Path:
@@ -96,7 +99,16 @@ def build(layout: Layout, name: str, python: Path, jobs: int, log: Path) -> Path
         for step in steps:
             if subprocess.run(step, env=env, stdout=output, stderr=output, check=False).returncode:
                 raise UserError(f"the {name} sanitizer's build failed; see {log}")
+    announce(prefix)
     return prefix
+
+
+def announce(prefix: Path) -> None:
+    """The entry point by which `import torch` finds the device; it stands in for that of an installed torch-fl."""
+    folder = prefix / "torch_fl-0.dist-info"
+    folder.mkdir(exist_ok=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-fl\nVersion: 0\n")
+    (folder / "entry_points.txt").write_text("[torch.backends]\nflagos = _torch_fl_autoload:load\n")
 
 
 def reports(folder: Path) -> list[str]:
@@ -112,14 +124,16 @@ def run(layout: Layout, name: str, python: Path, installed: Path, tests: list[st
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "FLAGOS_"))}
     env |= {key: f"{value}:log_path={folder / 'report'}" for key, value in kind.options.items()}
     env |= {
-        "LD_PRELOAD": str(runtime(kind)),
+        "LD_PRELOAD": preloaded(kind),
         "PYTHONPATH": str(installed),
         "PYTHONMALLOC": "malloc",
         "TORCH_FL_SANITIZE": name,
         "OMP_NUM_THREADS": "1",
         "CXX": compiler(),
     }
-    options = ["-q", "-p", "no:cacheprovider", "-x", f"--rootdir={layout.root}", "--import-mode=importlib"]
+    # Beside AddressSanitizer, GCC's UndefinedBehaviorSanitizer knows no log_path: its report goes to stderr and ends the
+    # process, so that output must not be held back.
+    options = ["-q", "-p", "no:cacheprovider", "-x", "--capture=sys", f"--rootdir={layout.root}", "--import-mode=importlib"]
     # ThreadSanitizer of GCC 12 knows no kernel that spreads addresses over more than 28 bits.
     fixed = ["setarch", platform.machine(), "--addr-no-randomize"] if name == "thread" else []
     status = subprocess.run(
@@ -143,19 +157,19 @@ def main() -> int:
     layout = Layout(ROOT)
     parser = argparse.ArgumentParser(prog="python -m flbuild.sanitize", description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=kinds(ROOT))
-    parser.add_argument("tests", nargs="*", help=f"pytest's arguments; default: {TESTS} and {', '.join(CONTRACT)}")
+    parser.add_argument("tests", nargs="*", help=f"tests, as pytest names them from the root; default: {TESTS} and {', '.join(CONTRACT)}")
     parser.add_argument("--python", type=Path, default=layout.environment("host-test") / "bin/python",
                         help="an interpreter with PyTorch, pytest, numpy and hypothesis (default: %(default)s)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="parallel compiler runs")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     try:
         if not arguments.python.exists():
             raise UserError(f"{arguments.python}: no such interpreter; run build-locally.py --test, or give --python.")
         layout.logs.mkdir(parents=True, exist_ok=True)
         log = layout.logs / f"sanitize-{arguments.kind}.log"
         installed = build(layout, arguments.kind, arguments.python.absolute(), arguments.jobs, log)
-        tests = arguments.tests or default_tests(ROOT)
+        tests = [str(ROOT / test) for test in arguments.tests] or default_tests(ROOT)
         status = run(layout, arguments.kind, arguments.python.absolute(), installed, tests, arguments.json)
     except UserError as error:
         print(f"flbuild.sanitize: {error}", file=sys.stderr)
