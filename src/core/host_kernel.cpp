@@ -120,7 +120,9 @@ class Call {
   void replace(c10::IValue& value, bool written) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined() || tensor.device().type() != kDevice) return;
-    value = aliases_.of(tensor, written);
+    at::Tensor host = aliases_.of(tensor, written);
+    if (C10_UNLIKELY(plan_.asks_gradients && tensor.requires_grad())) host.set_requires_grad(true);
+    value = std::move(host);
   }
 
   void replace_list(c10::IValue& value, bool written) {

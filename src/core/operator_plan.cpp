@@ -58,7 +58,8 @@ OperatorPlan::OperatorPlan(const c10::OperatorHandle& op)
       returns(op.schema().returns().size()),
       writes(false),
       gives_values(false),
-      random(false) {
+      random(false),
+      asks_gradients(name == "aten::_sparse_mm_reduce_impl") {
   const auto& schema = op.schema();
   for (size_t i = 0; i < arguments; ++i) {
     const auto& argument = schema.arguments()[i];

@@ -28,6 +28,7 @@ struct OperatorPlan {
   bool writes;              // some argument is written
   bool gives_values;        // some result is not a tensor: it needs the data now
   bool random;              // takes a generator
+  bool asks_gradients;      // the CPU kernel computes more where gradients will be asked for
 };
 
 // "aten::add.Tensor" from its two parts.
