@@ -22,7 +22,7 @@ from flbuild.errors import UserError
 from flbuild.layout import Layout, remove
 
 TESTS = Path("tests") / "sanitize"
-# Run under every kind besides tests/sanitize: what uses threads, streams, memory and views of it.
+# Run besides tests/sanitize when a person starts it: what uses threads, streams, memory and views of it.
 CONTRACT = ("test_threads.py", "test_streams.py", "test_memory.py", "test_views.py")
 STATUS = 86  # of a process with a report
 
@@ -149,33 +149,42 @@ def run(layout: Layout, name: str, python: Path, installed: Path, tests: list[st
     return status or (STATUS if found else 0)
 
 
-def default_tests(root: Path) -> list[str]:
-    return [str(root / TESTS), *(str(root / "tests" / "contract" / name) for name in CONTRACT)]
+def check(layout: Layout, name: str, python: Path, jobs: int, tests: list[str], quiet: bool = False) -> int:
+    """Build and run.
+
+    Args:
+        python: an interpreter with PyTorch, pytest, numpy and hypothesis.
+        tests: files or folders, relative to the root.
+
+    Returns:
+        0, or the status of the failure.
+    """
+    layout.logs.mkdir(parents=True, exist_ok=True)
+    installed = build(layout, name, python, jobs, layout.logs / f"sanitize-{name}.log")
+    return run(layout, name, python, installed, [str(layout.root / test) for test in tests], quiet)
 
 
 def main() -> int:
     layout = Layout(ROOT)
+    more = [str(Path("tests") / "contract" / name) for name in CONTRACT]
     parser = argparse.ArgumentParser(prog="python -m flbuild.sanitize", description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=kinds(ROOT))
-    parser.add_argument("tests", nargs="*", help=f"tests, as pytest names them from the root; default: {TESTS} and {', '.join(CONTRACT)}")
+    parser.add_argument("tests", nargs="*", help=f"tests to run, default: {' '.join([str(TESTS), *more])}")
     parser.add_argument("--python", type=Path, default=layout.environment("host-test") / "bin/python",
                         help="an interpreter with PyTorch, pytest, numpy and hypothesis (default: %(default)s)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="parallel compiler runs")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    arguments = parser.parse_intermixed_args()
+    given = parser.parse_intermixed_args()
     try:
-        if not arguments.python.exists():
-            raise UserError(f"{arguments.python}: no such interpreter; run build-locally.py --test, or give --python.")
-        layout.logs.mkdir(parents=True, exist_ok=True)
-        log = layout.logs / f"sanitize-{arguments.kind}.log"
-        installed = build(layout, arguments.kind, arguments.python.absolute(), arguments.jobs, log)
-        tests = [str(ROOT / test) for test in arguments.tests] or default_tests(ROOT)
-        status = run(layout, arguments.kind, arguments.python.absolute(), installed, tests, arguments.json)
+        if not given.python.exists():
+            raise UserError(f"{given.python}: no such interpreter; run build-locally.py --test, or give --python.")
+        tests = given.tests or [str(TESTS), *more]
+        status = check(layout, given.kind, given.python.absolute(), given.jobs, tests, given.json)
     except UserError as error:
         print(f"flbuild.sanitize: {error}", file=sys.stderr)
         return 1
-    if arguments.json:
-        print(json.dumps({"kind": arguments.kind, "ok": status == 0, "status": status}))
+    if given.json:
+        print(json.dumps({"kind": given.kind, "ok": status == 0, "status": status}))
     return status
 
 
