@@ -172,7 +172,8 @@ def test_cycles_through_hooks_and_attributes_are_collected():
         return weakref.ref(y), weakref.ref(model)
 
     gone = make()
-    gc.collect()
+    for _ in range(2):  # PyTorch lets go of the outer object first, on the CPU too
+        gc.collect()
     assert [ref() for ref in gone] == [None, None] and torch.flagos.memory_allocated() == before
 
 
