@@ -24,6 +24,7 @@ DEVICE = "flagos"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "devices(n): needs that many devices")
+    config.addinivalue_line("markers", "no_kernels: shows what happens without a device; nothing is computed on one")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def _same_start():
 
 
 @pytest.fixture(autouse=True)
-def served():
+def served(request):
     """Calls that device kernels served in this test; one in which none ran fails."""
     from torch_fl import _C
 
@@ -56,7 +57,8 @@ def served():
 
     _C.reset_dispatch_counts()
     yield Served()
-    assert sum(_C.dispatch_counts().values()), "no kernel of the device ran"
+    if not request.node.get_closest_marker("no_kernels"):
+        assert sum(_C.dispatch_counts().values()), "no kernel of the device ran"
 
 
 @pytest.fixture

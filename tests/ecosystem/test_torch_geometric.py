@@ -1,0 +1,111 @@
+"""torch_geometric without its compiled extensions: graph networks and the scatter and segment paths under them."""
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric import nn as gnn
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+from torch_geometric.utils import coalesce, scatter, segment, softmax, to_dense_adj, to_dense_batch, to_undirected
+
+from .conftest import DEVICE, twins
+
+CONVOLUTIONS = {
+    "gcn": lambda a, b: gnn.GCNConv(a, b),
+    "gat": lambda a, b: gnn.GATConv(a, b, heads=2, concat=False),
+    "gatv2": lambda a, b: gnn.GATv2Conv(a, b, heads=2, concat=False),
+    "sage": lambda a, b: gnn.SAGEConv(a, b, aggr="max"),
+    "gin": lambda a, b: gnn.GINConv(nn.Linear(a, b)),
+    "transformer": lambda a, b: gnn.TransformerConv(a, b, heads=2, concat=False),
+}
+
+
+class Network(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.first, self.second = CONVOLUTIONS[kind](8, 16), CONVOLUTIONS[kind](16, 3)
+
+    def forward(self, nodes, edges):
+        return self.second(self.first(nodes, edges).relu(), edges)
+
+
+@pytest.fixture
+def graph():
+    """Sixty nodes with features and classes, joined at random."""
+    nodes = torch.randn(60, 8)
+    return Data(x=nodes, edge_index=to_undirected(torch.randint(0, 60, (2, 150))), y=nodes[:, :3].argmax(1))
+
+
+def fit(model, graph, steps=5):
+    graph = graph.to(next(model.parameters()).device)
+    made, losses = torch.optim.Adam(model.parameters(), lr=0.01, foreach=True), []
+    for _ in range(steps):
+        made.zero_grad()
+        loss = nn.functional.cross_entropy(model(graph.x, graph.edge_index), graph.y)
+        loss.backward()
+        made.step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_training_gives_the_losses_and_weights_of_the_cpu(kind, graph, same, served):
+    model, copied = twins(Network(kind))
+    wanted = fit(model, graph)
+    assert fit(copied, graph.clone()) == wanted
+    assert wanted[-1] < wanted[0]
+    same(copied.state_dict(), model.state_dict())
+    assert served.calls("index_select") + served.calls("gather")
+
+
+@pytest.mark.parametrize("reduce", ("sum", "mean", "min", "max", "mul"))
+def test_scatter_gives_what_the_cpu_gives(reduce, same):
+    values, index = torch.randn(40, 3), torch.randint(0, 7, (40,))
+    given, copied = values.clone().requires_grad_(), values.to(DEVICE).requires_grad_()
+    wanted, found = (scatter(v, index.to(v.device), dim=0, reduce=reduce) for v in (given, copied))
+    same(found, wanted)
+    wanted.square().sum().backward()
+    found.square().sum().backward()
+    same(copied.grad, given.grad)
+
+
+@pytest.mark.parametrize("reduce", ("sum", "mean", "min", "max"))
+def test_segment_gives_what_the_cpu_gives(reduce, same):
+    values, pointers = torch.randn(40, 3), torch.tensor([0, 4, 4, 19, 40])
+    same(segment(values.to(DEVICE), pointers.to(DEVICE), reduce), segment(values, pointers, reduce))
+
+
+def test_softmax_over_groups_gives_what_the_cpu_gives(same):
+    values, index = torch.randn(30, 2), torch.randint(0, 5, (30,))
+    same(softmax(values.to(DEVICE), index.to(DEVICE)), softmax(values, index))
+
+
+def test_graph_utilities_give_what_the_cpu_gives(graph, same):
+    edges, groups = graph.edge_index, torch.arange(60) // 20
+    same(coalesce(edges.flip(1).to(DEVICE)), coalesce(edges.flip(1)))
+    same(to_dense_adj(edges.to(DEVICE)), to_dense_adj(edges))
+    same(list(to_dense_batch(graph.x.to(DEVICE), groups.to(DEVICE))), list(to_dense_batch(graph.x, groups)))
+
+
+@pytest.mark.parametrize("pool", (gnn.global_add_pool, gnn.global_mean_pool, gnn.global_max_pool))
+def test_a_batch_of_graphs_gives_what_the_cpu_gives(pool, graph, same):
+    batch = Batch.from_data_list([graph, graph.subgraph(torch.arange(30)), graph])
+    model, copied = twins(Network("gcn"))
+    wanted = pool(model(batch.x, batch.edge_index), batch.batch)
+    moved = batch.to(DEVICE)
+    same(pool(copied(moved.x, moved.edge_index), moved.batch), wanted)
+
+
+def test_a_loader_of_graphs_feeds_the_device(graph):
+    model, seen = Network("gat").to(DEVICE), 0
+    for batch in DataLoader([graph] * 4, batch_size=2):
+        assert model(batch.to(DEVICE).x, batch.edge_index).shape == (120, 3)
+        seen += 1
+    assert seen == 2
+
+
+def test_normalisation_layers_give_what_the_cpu_gives(graph, same):
+    groups = torch.arange(60) // 20
+    for layer in (gnn.GraphNorm(8), gnn.PairNorm(), gnn.InstanceNorm(8), gnn.LayerNorm(8)):
+        model, copied = twins(layer)
+        same(copied(graph.x.to(DEVICE), groups.to(DEVICE)), model(graph.x, groups))
