@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kStateBytes = 16;
 
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;  // SplitMix64's increment
+
 // SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring positions give unrelated seeds.
 uint64_t mixed(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -94,7 +96,22 @@ at::Generator cpu_generator(const std::optional<at::Generator>& generator, c10::
   TORCH_CHECK(source.device().type() == kDevice, "Expected a '", c10::Device(kDevice, index),
               "' device type for generator but found '", source.device().type(), "'");
   const auto here = static_cast<Generator*>(source.unsafeGetGeneratorImpl())->reserve(draws);
-  return at::detail::createCPUGenerator(mixed(here.seed ^ mixed(here.offset + 0x9e3779b97f4a7c15ull)));
+  uint64_t word = mixed(here.seed ^ mixed(here.offset + kGolden));
+  auto made = at::make_generator<at::CPUGeneratorImpl>(word);
+  // The engine's own seeding keeps 32 bits, of which two equal ones turn up within 2^16 draws: all of its state is filled.
+  at::mt19937_data_pod state{};
+  state.seed_ = word;
+  state.left_ = 1;  // the next number makes the next 624
+  state.seeded_ = true;
+  for (size_t i = 0; i < state.state_.size(); i += 2) {
+    const uint64_t bits = mixed(word += kGolden);
+    state.state_[i] = static_cast<uint32_t>(bits);
+    state.state_[i + 1] = static_cast<uint32_t>(bits >> 32);
+  }
+  static thread_local at::mt19937 engine;  // its constructor seeds, which takes as long as the loop above
+  engine.set_data(state);
+  made.get<at::CPUGeneratorImpl>()->set_engine(engine);
+  return made;
 }
 
 }  // namespace torch_fl

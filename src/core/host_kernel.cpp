@@ -32,16 +32,16 @@ class Call {
       const c10::IValue& value = at(argument.position);
       switch (argument.kind) {
         case Kind::tensor:
-          if (value.isTensor()) visit(value.toTensor());
+          if (value.isTensor()) visit(value.toTensor(), argument.host);
           break;
         case Kind::tensor_list:
           if (value.isTensorList())
-            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
+            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument.host);
           break;
         case Kind::optional_tensor_list:
           if (value.isList())
             for (const c10::IValue& item : value.toListRef())
-              if (item.isTensor()) visit(item.toTensor(), /*index=*/true);
+              if (item.isTensor()) visit(item.toTensor(), argument.host);
           break;
         case Kind::device:
           if (value.isDevice() && value.toDevice().type() == kDevice && device_ < 0)
@@ -52,7 +52,7 @@ class Call {
       }
     }
     if (device_ < 0) device_ = current_device();
-    if (host_tensor_ && !plan_.cpu_indices) complain();
+    if (host_tensor_) complain();
   }
 
   void replace_arguments() {
@@ -99,13 +99,13 @@ class Call {
  private:
   c10::IValue& at(size_t position) { return (*stack_)[stack_->size() - plan_.arguments + position]; }
 
-  void visit(const at::Tensor& tensor, bool index = false) {
+  void visit(const at::Tensor& tensor, bool may_lie_on_host) {
     if (!tensor.defined()) return;
     const c10::Device device = tensor.device();
     if (C10_LIKELY(device.type() == kDevice)) {
       if (device_ < 0) device_ = device.index();
       if (C10_UNLIKELY(device_ != device.index())) complain(device);
-    } else if (tensor.dim() > 0 && !index) {  // a scalar may live on the CPU, as for CUDA's kernels
+    } else if (tensor.dim() > 0 && !may_lie_on_host) {  // a scalar may live on the CPU, as for CUDA's kernels
       host_tensor_ = true;
       other_ = device;
     }
@@ -158,7 +158,16 @@ class Call {
   c10::Device other_{c10::kCPU};
 };
 
-void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+// The CPU's key of the layout that the call was dispatched for.
+c10::DispatchKey cpu_key(c10::DispatchKeySet keys) {
+  constexpr c10::DispatchKeySet sparse({c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
+  if (C10_LIKELY(!keys.has_any(sparse))) return c10::DispatchKey::CPU;
+  const auto layout = c10::toFunctionalityKey(keys.highestPriorityTypeId());
+  return c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::CPUBit);
+}
+
+void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+         torch::jit::Stack* stack) {
   ensure_initialized();
   match_caller_threads();
   served(route);
@@ -172,7 +181,7 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   DeviceResults results_on(stream);
   call.replace_arguments();
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  op.redispatchBoxed(c10::DispatchKeySet(cpu_key(keys)), stack);
   if (plan.writes) call.aliases().write_back(stream);
   call.replace_results(stream);
 }
@@ -181,11 +190,11 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
 
 HostKernel::HostKernel(const c10::OperatorHandle& op) : plan_(op), route_(route(plan_.short_name, "cpu")) {}
 
-void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  run(plan_, route_, op, stack);
+void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  run(plan_, route_, op, keys, stack);
 }
 
-void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   struct Known {
     OperatorPlan plan;
     Route* route;
@@ -203,10 +212,11 @@ void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::ji
     }
     entry = slot.get();
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(op.hasKernelForDispatchKey(c10::DispatchKey::CPU) ||
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasKernelForDispatchKey(cpu_key(keys)) ||
                                   op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd),
-                              "flagos: ", entry->plan.name, " has no kernel for flagos and none for the CPU to fall back to");
-  run(entry->plan, entry->route, op, stack);
+                              "flagos: ", entry->plan.name, " has no kernel for flagos and none for ", cpu_key(keys),
+                              " to fall back to");
+  run(entry->plan, entry->route, op, keys, stack);
 }
 
 }  // namespace torch_fl

@@ -15,6 +15,7 @@ struct OperatorPlan {
     uint16_t position;
     Kind kind;
     bool written;  // the operator may write to it
+    bool host;     // may lie on the CPU beside device tensors
   };
 
   explicit OperatorPlan(const c10::OperatorHandle& op);
@@ -27,7 +28,6 @@ struct OperatorPlan {
   bool writes;              // some argument is written
   bool gives_values;        // some result is not a tensor: it needs the data now
   bool random;              // takes a generator
-  bool cpu_indices;         // tensors on the CPU may stand beside device tensors
 };
 
 // "aten::add.Tensor" from its two parts.

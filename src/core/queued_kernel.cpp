@@ -143,13 +143,13 @@ bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::
   std::vector<std::pair<size_t, at::Tensor>> targets;  // position among all result tensors, CPU twin to fill
   torch::jit::Stack results;
   size_t item = 0;
-  bool views = false;
+  bool immediate = false;  // a view or a sparse tensor, which no queued kernel fills
   auto settle = [&](const at::Tensor& made) -> at::Tensor {
     const size_t position = item++;
     if (!made.defined()) return made;
     if (at::Tensor same = twins.argument(made); same.defined()) return same;
-    if (twins.shares_memory(made)) {
-      views = true;
+    if (made.layout() != c10::kStrided || twins.shares_memory(made)) {
+      immediate = true;
       return made;
     }
     at::Tensor fresh = new_result(made, device);
@@ -165,7 +165,7 @@ bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::
       results.emplace_back(std::move(list));
     }
   }
-  if (views) return false;
+  if (immediate) return false;
 
   // CPU operands are copied now: the caller may change them before the stream gets there.
   torch::jit::Stack arguments = mapped(plan, *stack, [&](const at::Tensor& tensor) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "allocator.h"
+#include "autocast.h"
 #include "claims.h"
 #include "composed.h"
 #include "copy.h"
@@ -16,9 +17,11 @@
 #include "guard.h"
 #include "hooks.h"
 #include "host_kernel.h"
+#include "pinned.h"
 #include "platform.h"
 #include "resize.h"
 #include "route_log.h"
+#include "sparse.h"
 #include "views.h"
 
 namespace torch_fl {
@@ -117,9 +120,12 @@ void start(const std::string& platform_id, const std::vector<RouteRequest>& requ
   TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS | FLAGOS_CAP_HOST_FUNCTION), "flagos: platform '", platform_id,
               "' cannot run CPU kernels on its memory, which this torch-fl-runtime needs");
   register_allocator();
+  register_pinned_allocator();
   register_guard();
   register_hooks();
   register_operators(requests);
+  register_sparse();
+  register_autocast();
 }
 
 std::vector<std::string> known_slots() { return {"host"}; }
