@@ -36,7 +36,7 @@ def fit(model, images, context=None, steps=3):
     """Losses of a few steps in which noise is predicted; all draws are the CPU's."""
     device = next(model.parameters()).device
     scheduler = SCHEDULERS["ddpm"]()
-    made, losses = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=True), []
+    made, losses = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=True), []
     draws = torch.Generator().manual_seed(1)
     extra = {} if context is None else {"encoder_hidden_states": context.to(device)}
     for _ in range(steps):
@@ -54,9 +54,9 @@ def fit(model, images, context=None, steps=3):
 def test_an_unconditional_unet_trains_as_on_the_cpu(same, served):
     model, copied = twins(unconditional())
     images = torch.randn(2, 3, 16, 16)
-    wanted = fit(model, images)
-    assert fit(copied, images) == wanted
-    same(copied.state_dict(), model.state_dict())
+    # PyTorch's formula for group norm makes channels-last gradients contiguous everywhere but on the CPU.
+    same(fit(copied, images), fit(model, images), rel=1e-6)
+    same(copied.state_dict(), model.state_dict(), rtol=1e-5, atol=1e-6)
     assert not served.missing("native_group_norm")
 
 
