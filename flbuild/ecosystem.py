@@ -17,6 +17,7 @@ from flbuild.report import Report, Stage
 
 MARKER = ".ecosystem"  # what the clone holds; written when it is whole
 FOLDER = Path("tests/ecosystem")
+REMAKE = "make the list again for what is installed: python -m flbuild.seed.pin --ecosystem {}/bin/python"
 
 
 def pinned(root: Path, records: list[RepoDataRecord]) -> Path:
@@ -69,8 +70,7 @@ def clone(
     changed = [file for file, (package, state) in before.items() if fingerprint(prefix / file) != state]
     if changed:
         raise UserError(
-            f"{listed} replaced {changed[0]} of {before[changed[0]][0]}; make the list again against this environment:"
-            f" python -m flbuild.seed.pin --ecosystem {prefix}/bin/python"
+            f"the libraries of {listed} replaced {changed[0]} of {before[changed[0]][0]}; {REMAKE.format(prefix)}"
         )
     marker.write_text(holds)
     stage.detail = f"{len(records)} packages and {count} wheels, hashes checked"
@@ -93,7 +93,10 @@ def install(layout: Layout, prefix: Path, listed: Path, stage: Stage) -> int:
     python = ["--python", str(prefix / "bin/python")]
     options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--cache-dir", str(layout.artifacts / "cache/pip")]
     pip.run(sys.executable, [*python, "install", *options, "-r", str(listed)], layout.logs / "ecosystem.log", count)
-    pip.run(sys.executable, [*python, "check"], layout.logs / "ecosystem-check.log")
+    check = [sys.executable, "-m", "pip", "--disable-pip-version-check", *python, "check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"the libraries of {listed} do not go together: {done.stdout.strip().splitlines()[0]}; {REMAKE.format(prefix)}")
     return total
 
 
