@@ -18,11 +18,12 @@ bool is_view(const c10::FunctionSchema& schema) {
 }
 
 // Composites that work between devices, on storages or on the bare description of a tensor.
-constexpr std::array<std::string_view, 22> kLeftToComposites = {
+constexpr std::array<std::string_view, 23> kLeftToComposites = {
     "copy",         "copy_",         "_foreach_copy", "_foreach_copy_",    "_lazy_clone",    "lift",
     "resize",       "resize_as",     "resize_as_",    "_resize_output",    "_resize_output_", "set",
     "_unsafe_view", "unsafe_split",  "unsafe_split_with_sizes", "_has_same_storage_numel", "is_same_size",
     "_new_zeros_with_same_feature_meta", "convolution_overrideable", "convolution_backward_overrideable",
+    "_pack_padded_sequence",  // the sizes it gives stay on the CPU
     "_scaled_dot_product_fused_attention_overrideable", "_scaled_dot_product_fused_attention_overrideable_backward"};
 
 bool composite_taken_whole(const c10::OperatorHandle& op) {

@@ -32,16 +32,16 @@ class Call {
       const c10::IValue& value = at(argument.position);
       switch (argument.kind) {
         case Kind::tensor:
-          if (value.isTensor()) visit(value.toTensor(), argument.host);
+          if (value.isTensor()) visit(value.toTensor(), argument);
           break;
         case Kind::tensor_list:
           if (value.isTensorList())
-            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument.host);
+            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument);
           break;
         case Kind::optional_tensor_list:
           if (value.isList())
             for (const c10::IValue& item : value.toListRef())
-              if (item.isTensor()) visit(item.toTensor(), argument.host);
+              if (item.isTensor()) visit(item.toTensor(), argument);
           break;
         case Kind::device:
           if (value.isDevice() && value.toDevice().type() == kDevice && device_ < 0)
@@ -56,6 +56,7 @@ class Call {
   }
 
   void replace_arguments() {
+    const uint64_t draws = plan_.random ? draws_of(plan_, *stack_) : 0;
     for (const auto& argument : plan_.interesting) {
       c10::IValue& value = at(argument.position);
       switch (argument.kind) {
@@ -69,7 +70,7 @@ class Call {
           if (value.isList()) replace_optional_list(value, argument.written);
           break;
         case Kind::generator:
-          value = cpu_generator(value.isGenerator() ? std::make_optional(value.toGenerator()) : std::nullopt, device_, draws());
+          value = cpu_generator(value, device_, draws);
           break;
         case Kind::device:
           if (value.isDevice()) value = c10::Device(c10::kCPU);
@@ -99,13 +100,13 @@ class Call {
  private:
   c10::IValue& at(size_t position) { return (*stack_)[stack_->size() - plan_.arguments + position]; }
 
-  void visit(const at::Tensor& tensor, bool may_lie_on_host) {
+  void visit(const at::Tensor& tensor, const OperatorPlan::Argument& argument) {
     if (!tensor.defined()) return;
     const c10::Device device = tensor.device();
     if (C10_LIKELY(device.type() == kDevice)) {
       if (device_ < 0) device_ = device.index();
       if (C10_UNLIKELY(device_ != device.index())) complain(device);
-    } else if (tensor.dim() > 0 && !may_lie_on_host) {  // a scalar may live on the CPU, as for CUDA's kernels
+    } else if (argument.written || (tensor.dim() > 0 && !argument.host)) {  // a scalar may be read from the CPU, as by CUDA's kernels
       host_tensor_ = true;
       other_ = device;
     }
@@ -141,13 +142,6 @@ class Call {
       hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
     }
     value = std::move(hosts);
-  }
-
-  // How many numbers a random operator may draw: one for each element of its largest tensor.
-  uint64_t draws() const {
-    int64_t most = 1;
-    for (const auto& pair : aliases_.pairs()) most = std::max(most, pair.device.numel());
-    return static_cast<uint64_t>(most);
   }
 
   const OperatorPlan& plan_;

@@ -26,8 +26,7 @@ OperatorPlan::Kind kind_of(const c10::TypePtr& declared) {
 
 // Arguments that lie on the host whatever device the data is on, as the CUDA kernels want them.
 bool may_lie_on_host(std::string_view op, const c10::Argument& argument, OperatorPlan::Kind kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known = {{
-      {"aten::_pack_padded_sequence", "lengths"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known = {{
       {"aten::_ctc_loss", "input_lengths"},
       {"aten::_ctc_loss", "target_lengths"},
       {"aten::_ctc_loss_backward", "input_lengths"},

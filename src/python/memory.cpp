@@ -105,6 +105,7 @@ void bind_memory(py::module_& m) {
   m.def("reset_accumulated_memory_stats", [](int index) { allocator().resetAccumulatedStats(narrow_index(index)); });
   m.def("empty_cache", [] { allocator().emptyCache(); }, release_gil());
   m.def("memory_snapshot", &memory_snapshot);
+  m.def("memory_fraction", [](int index) { return allocator().fraction(narrow_index(index)); });
   m.def("set_memory_fraction", [](int index, double fraction) { allocator().set_fraction(narrow_index(index), fraction); });
   m.def("host_memory_stats", &host_memory_stats);
   m.def("reset_peak_host_memory_stats", &reset_pinned_peaks);
