@@ -54,9 +54,7 @@ def run(layout: Layout, report: Report, variant: str, urls: list[str], wanted: l
         return tests(layout, prefix, report.as_json)
 
 
-def clone(
-    layout: Layout, prefix: Path, lock: Path, records: list[RepoDataRecord], listed: Path, stage: Stage
-) -> None:
+def clone(layout: Layout, prefix: Path, lock: Path, records: list[RepoDataRecord], listed: Path, stage: Stage) -> None:
     """Make the environment from nothing, unless it is what lock and list say: pip leaves what older lists brought."""
     holds = sha256_text(lock.read_text(), listed.read_text())
     marker = prefix / MARKER
@@ -91,12 +89,20 @@ def install(layout: Layout, prefix: Path, listed: Path, stage: Stage) -> int:
             stage.advance(seen, total, line.split()[1].split("=")[0])
 
     python = ["--python", str(prefix / "bin/python")]
-    options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--cache-dir", str(layout.artifacts / "cache/pip")]
+    options = [
+        "--require-hashes",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--cache-dir",
+        str(layout.artifacts / "cache/pip"),
+    ]
     pip.run(sys.executable, [*python, "install", *options, "-r", str(listed)], layout.logs / "ecosystem.log", count)
     check = [sys.executable, "-m", "pip", "--disable-pip-version-check", *python, "check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError(f"the libraries of {listed} do not go together: {done.stdout.strip().splitlines()[0]}; {REMAKE.format(prefix)}")
+        raise UserError(
+            f"the libraries of {listed} do not go together: {done.stdout.strip().splitlines()[0]}; {REMAKE.format(prefix)}"
+        )
     return total
 
 

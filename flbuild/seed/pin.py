@@ -77,7 +77,9 @@ def refuse_changes(python: str, pins: dict[str, Pin]) -> None:
     said = subprocess.check_output([python, "-m", "pip", "list", "--format=json"], text=True)
     there = {canonicalize_name(item["name"]): item["version"] for item in json.loads(said)}
     for name in pins.keys() & there.keys():
-        sys.exit(f"{name} {there[name]} of {python} would become {pins[name].version}; ask for libraries that go with it.")
+        sys.exit(
+            f"{name} {there[name]} of {python} would become {pins[name].version}; ask for libraries that go with it."
+        )
 
 
 def needed_on_cpu(pins: dict[str, Pin], roots: list[str], marker_python: str) -> set[str]:

@@ -10,6 +10,7 @@ of bits unless a test says otherwise.
 import copy
 import os
 import random
+import socket
 
 os.environ.update(  # before the libraries read them
     HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_TELEMETRY="1", DO_NOT_TRACK="1"
@@ -25,6 +26,7 @@ DEVICE = "flagos"
 def pytest_configure(config):
     config.addinivalue_line("markers", "devices(n): needs that many devices")
     config.addinivalue_line("markers", "no_kernels: shows what happens without a device; nothing is computed on one")
+    config.addinivalue_line("filterwarnings", "error:.*(flagos|torch_fl)")  # the libraries' own warnings are theirs
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +34,19 @@ def _enough_devices(request):
     mark = request.node.get_closest_marker("devices")
     if mark and torch.flagos.device_count() < mark.args[0]:
         pytest.skip(f"needs {mark.args[0]} devices")
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch):
+    """Whatever asks the network fails, and says so."""
+    connect = socket.socket.connect
+
+    def only_here(self, address):
+        if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"the test asked {address} over the network")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", only_here)
 
 
 @pytest.fixture(autouse=True)

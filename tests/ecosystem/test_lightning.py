@@ -14,14 +14,14 @@ from .conftest import DEVICE, reseed
 
 torch_fl.adapters.enable("lightning")
 
-QUIET = dict(
-    logger=False,
-    enable_checkpointing=False,
-    enable_progress_bar=False,
-    enable_model_summary=False,
-    num_sanity_val_steps=0,
-    max_epochs=2,
-)
+QUIET = {
+    "logger": False,
+    "enable_checkpointing": False,
+    "enable_progress_bar": False,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+    "max_epochs": 2,
+}
 ON = {DEVICE: {"accelerator": DEVICE, "strategy": DEVICE}, "cpu": {"accelerator": "cpu"}}
 
 
@@ -146,12 +146,20 @@ def test_fabric_trains_as_on_the_cpu(precision, same):
 
 def refused(match, **options):
     with pytest.raises(ValueError, match=match):
-        trainer(DEVICE, **options).fit(Classifier(), DataLoader(TensorDataset(torch.randn(4, 8), torch.zeros(4).long())))
+        trainer(DEVICE, **options).fit(
+            Classifier(), DataLoader(TensorDataset(torch.randn(4, 8), torch.zeros(4).long()))
+        )
 
 
 @pytest.mark.no_kernels
 def test_without_the_strategy_a_sentence_says_so():
     refused("give strategy='flagos' as well", strategy="auto")
+
+
+@pytest.mark.no_kernels
+def test_fabric_without_the_strategy_stays_on_the_cpu():
+    """It asks the accelerator nothing before it computes, so nobody is there to refuse."""
+    assert L.Fabric(accelerator=DEVICE).device.type == "cpu"
 
 
 @pytest.mark.no_kernels

@@ -172,7 +172,11 @@ def test_gradients_are_clipped_as_on_the_cpu(problem, same):
 @pytest.mark.parametrize("schedule", ("StepLR", "CosineAnnealingLR", "OneCycleLR", "ReduceLROnPlateau"))
 def test_schedules_reach_the_rates_of_the_cpu(schedule, problem, same):
     model, *batch = problem
-    options = {"StepLR": {"step_size": 1}, "CosineAnnealingLR": {"T_max": 4}, "OneCycleLR": {"max_lr": 0.1, "total_steps": 9}}
+    options = {
+        "StepLR": {"step_size": 1},
+        "CosineAnnealingLR": {"T_max": 4},
+        "OneCycleLR": {"max_lr": 0.1, "total_steps": 9},
+    }
     model, copied = twins(model)
     rates = []
     for each in (model, copied):
@@ -191,7 +195,9 @@ def test_the_average_of_weights_is_that_of_the_cpu(problem, same):
     model, copied = twins(model)
     averages = []
     for each in (model, copied):
-        average = torch.optim.swa_utils.AveragedModel(each, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+        average = torch.optim.swa_utils.AveragedModel(
+            each, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+        )
         made = make("SGD", each, "foreach")
         for _ in range(3):
             steps(each, made, *batch, count=1)

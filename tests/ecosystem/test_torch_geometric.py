@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch_geometric
 from torch import nn
 from torch_geometric import nn as gnn
 from torch_geometric.data import Batch, Data
@@ -109,3 +110,10 @@ def test_normalisation_layers_give_what_the_cpu_gives(graph, same):
     for layer in (gnn.GraphNorm(8), gnn.PairNorm(), gnn.InstanceNorm(8), gnn.LayerNorm(8)):
         model, copied = twins(layer)
         same(copied(graph.x.to(DEVICE), groups.to(DEVICE)), model(graph.x, groups))
+
+
+@pytest.mark.no_kernels
+def test_the_library_has_to_be_told_the_device():
+    """Its `auto` keeps a list of devices and asks no registry."""
+    assert torch_geometric.device("auto").type == "cpu"
+    assert torch_geometric.device(DEVICE).type == DEVICE

@@ -34,10 +34,10 @@ def data():
 
 
 def trainer(model, data, folder, **options):
-    options = dict(
-        per_device_train_batch_size=4, max_steps=6, learning_rate=1e-2, report_to=[], save_strategy="no",
-        disable_tqdm=True, logging_steps=1, optim="adamw_torch", seed=7,
-    ) | options  # fmt: skip
+    options = {
+        "per_device_train_batch_size": 4, "max_steps": 6, "learning_rate": 1e-2, "report_to": [], "save_strategy": "no",
+        "disable_tqdm": True, "logging_steps": 1, "optim": "adamw_torch", "seed": 7,
+    } | options  # fmt: skip
     arguments = transformers.TrainingArguments(str(folder), **options)
     return transformers.Trainer(model, arguments, train_dataset=data, eval_dataset=data)
 
@@ -130,7 +130,7 @@ def test_an_automatic_map_without_memory_stays_on_the_cpu(model, tmp_path):
 class Ids(transformers.PythonBackend):
     """A tokenizer for sentences of numbers, since any other would have to be fetched."""
 
-    model_input_names = ["input_ids"]
+    model_input_names = ("input_ids",)
     vocab_size = 61
 
     def get_vocab(self):

@@ -6,8 +6,20 @@ import transformers
 
 from .conftest import DEVICE, reseed, to, train, twins
 
-SIZES = dict(vocab_size=97, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64)
-DECODER = dict(intermediate_size=48, num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=None)
+SIZES = {
+    "vocab_size": 97,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+}
+DECODER = {
+    "intermediate_size": 48,
+    "num_key_value_heads": 2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": None,
+}
 CONFIGS = {
     "bert": lambda: transformers.BertConfig(
         **SIZES, intermediate_size=48, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
@@ -103,6 +115,28 @@ def test_half_precision_gives_the_logits_of_the_cpu(name, dtype, batch, same):
     model, copied = twins(language_model(name).to(dtype).eval())
     with torch.no_grad():
         same(copied(**to(DEVICE, batch)).logits, model(**batch).logits)
+
+
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
+@pytest.mark.parametrize("name", CONFIGS)
+def test_mixed_precision_training_stays_near_full_precision(name, dtype, batch):
+    model, copied = twins(language_model(name))
+    scaler = torch.amp.GradScaler(DEVICE, enabled=dtype == torch.float16)
+    made, losses = torch.optim.AdamW(copied.parameters(), lr=1e-3), []
+    for _ in range(3):
+        with torch.autocast(DEVICE, dtype=dtype):
+            output = copied(**to(DEVICE, batch))
+        assert output.logits.dtype == dtype
+        scaler.scale(output.loss).backward()
+        scaler.unscale_(made)
+        torch.nn.utils.clip_grad_norm_(copied.parameters(), 1000.0)
+        scaler.step(made)
+        scaler.update()
+        made.zero_grad()
+        losses.append(output.loss.item())
+    # bfloat16 keeps eight bits of the mantissa
+    assert losses == pytest.approx(train(model, batch), rel=2**-8)
+    assert {p.dtype for p in copied.parameters()} == {torch.float32}
 
 
 def test_gradient_checkpointing_changes_nothing(batch, same):

@@ -28,7 +28,9 @@ def register(library: str) -> None:
 
 
 def _register(package: str, accelerators: str, strategies: str, precision: str) -> None:
-    accelerator_package, strategy_package = (import_module(f"{package}.{part}") for part in ("accelerators", "strategies"))
+    accelerator_package, strategy_package = (
+        import_module(f"{package}.{part}") for part in ("accelerators", "strategies")
+    )
     mixed_precision = import_module(f"{package}.plugins").MixedPrecision
     single = strategy_package.SingleDeviceStrategy
     inherited = getattr(single, precision)
