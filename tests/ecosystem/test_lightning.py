@@ -125,6 +125,28 @@ def test_device_statistics_are_there(models, data):
     assert made.accelerator.get_device_stats(torch.device(DEVICE, 0))["allocated_bytes.all.peak"] > 0
 
 
+def test_the_other_name_of_the_library_has_the_device_too(same):
+    pl = pytest.importorskip("pytorch_lightning")
+    torch_fl.adapters.enable("pytorch_lightning")
+
+    class Line(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 1)
+
+        def training_step(self, batch, index):
+            return self.layer(batch[0]).square().mean()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    model, inputs = Line(), DataLoader(TensorDataset(torch.randn(8, 3)), batch_size=4)
+    copied = copy.deepcopy(model)
+    pl.Trainer(**QUIET | ON["cpu"]).fit(model, inputs)
+    pl.Trainer(**QUIET | ON[DEVICE]).fit(copied, inputs)
+    same(copied.to(DEVICE).state_dict(), model.state_dict(), rtol=1e-6, atol=1e-7)  # the optimizer's two loops
+
+
 @pytest.mark.parametrize("precision", ("32-true", "bf16-mixed", "16-mixed"))
 def test_fabric_trains_as_on_the_cpu(precision, same):
     inputs, weights = torch.randn(16, 8), []
