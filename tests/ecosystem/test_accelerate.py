@@ -133,6 +133,31 @@ def test_a_saved_state_goes_on_where_it_was(model, data, tmp_path, same):
     same(model.state_dict(), kept)
 
 
+def test_a_loader_with_workers_and_pinned_memory_feeds_the_device():
+    options = accelerate.DataLoaderConfiguration(non_blocking=True)
+    data = TensorDataset(torch.arange(32.0).view(16, 2))
+    loader = accelerate.Accelerator(dataloader_config=options).prepare(
+        DataLoader(data, batch_size=4, num_workers=1, pin_memory=True, shuffle=True)
+    )
+    batches = [batch for (batch,) in loader]
+    assert {batch.device.type for batch in batches} == {DEVICE}
+    assert torch.cat(batches).sum().item() == 496
+
+
+def test_a_batch_that_does_not_fit_is_made_smaller_until_it_does():
+    """The library goes by the words of the error."""
+    tried = []
+
+    @accelerate.utils.find_executable_batch_size(starting_batch_size=2 * torch.flagos.mem_get_info()[1])
+    def allocate(batch_size):
+        tried.append(batch_size)
+        made = torch.empty(batch_size, dtype=torch.uint8, device=DEVICE)
+        return made[:1].zero_().numel() * made.numel()
+
+    assert allocate() == tried[-1] <= torch.flagos.mem_get_info()[1] < tried[-2]
+    torch.flagos.empty_cache()
+
+
 def test_a_seed_set_by_the_library_is_the_devices():
     drawn = []
     for _ in range(2):

@@ -1,5 +1,7 @@
 """diffusers: a UNet trains, and schedulers denoise with it, as on the CPU; images need no torchvision."""
 
+import copy
+
 import diffusers
 import pytest
 import torch
@@ -94,6 +96,37 @@ def test_a_pipeline_makes_the_same_images_from_the_same_seed(where):
         for s in (1, 1, 2)
     ]
     assert (images[0] == images[1]).all() and (images[0] != images[2]).any()
+
+
+@pytest.mark.parametrize("stream", (False, True), ids=("waiting", "on a stream"))
+@pytest.mark.parametrize("granularity", ("leaf_level", "block_level"))
+def test_weights_that_are_brought_when_needed_give_what_the_cpu_gives(granularity, stream, same):
+    model = unconditional().eval()
+    offloaded = copy.deepcopy(model)
+    offloaded.enable_group_offload(
+        onload_device=torch.device(DEVICE), offload_device=torch.device("cpu"), offload_type=granularity,
+        num_blocks_per_group=1 if granularity == "block_level" else None,
+        use_stream=stream, record_stream=stream, non_blocking=stream,
+    )  # fmt: skip
+    images = torch.randn(1, 3, 16, 16)
+    with torch.no_grad():
+        for when in (5, 50):  # the first pass learns the order in which the second one prefetches
+            same(offloaded(images.to(DEVICE), when).sample, model(images, when).sample)
+    assert {p.device.type for p in offloaded.down_blocks.parameters()} == {"cpu"}
+
+
+@pytest.mark.parametrize("way", ("enable_model_cpu_offload", "enable_sequential_cpu_offload"))
+def test_an_offloaded_pipeline_finds_the_device_and_gives_what_the_cpu_gives(way):
+    model, images = unconditional().eval(), []
+    for each, start in ((copy.deepcopy(model), True), (model, False)):
+        pipeline = diffusers.DDIMPipeline(each, SCHEDULERS["ddim"]())
+        pipeline.set_progress_bar_config(disable=True)
+        if start:
+            getattr(pipeline, way)()
+            assert pipeline._execution_device.type == DEVICE
+        draws = torch.Generator().manual_seed(3)
+        images.append(pipeline(generator=draws, num_inference_steps=2, output_type="np").images)
+    assert (images[0] == images[1]).all()
 
 
 def test_an_autoencoder_gives_what_the_cpu_gives(same):

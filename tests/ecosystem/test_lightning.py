@@ -119,6 +119,32 @@ def test_a_checkpoint_goes_on_where_it_was(models, data, tmp_path, same):
     assert loaded.device.type == DEVICE
 
 
+def test_callbacks_run_on_the_device(models, data, tmp_path):
+    callbacks = L.pytorch.callbacks
+    best = callbacks.ModelCheckpoint(tmp_path, monitor="accuracy", mode="max")
+    made = trainer(
+        DEVICE,
+        default_root_dir=tmp_path,
+        logger=L.pytorch.loggers.CSVLogger(tmp_path),
+        enable_checkpointing=True,
+        max_epochs=3,
+        log_every_n_steps=1,
+        deterministic=True,
+        callbacks=[
+            best,
+            callbacks.StochasticWeightAveraging(1e-2, swa_epoch_start=1, annealing_epochs=1),
+            callbacks.EarlyStopping("accuracy", mode="max", patience=3),
+            callbacks.DeviceStatsMonitor(),
+        ],
+    )
+    try:
+        made.fit(models[DEVICE], data, data)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert "allocated_bytes.all.current" in (tmp_path / "lightning_logs/version_0/metrics.csv").read_text()
+    assert torch.load(best.best_model_path, map_location=DEVICE, weights_only=False)["state_dict"]
+
+
 def test_device_statistics_are_there(models, data):
     made = trainer(DEVICE)
     made.fit(models[DEVICE], data)

@@ -4,10 +4,21 @@ import pytest
 import torch
 import torch_geometric
 from torch import nn
+from torch_geometric import EdgeIndex
 from torch_geometric import nn as gnn
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.loader import DataLoader
-from torch_geometric.utils import coalesce, scatter, segment, softmax, to_dense_adj, to_dense_batch, to_undirected
+from torch_geometric.utils import (
+    coalesce,
+    scatter,
+    segment,
+    softmax,
+    to_dense_adj,
+    to_dense_batch,
+    to_torch_coo_tensor,
+    to_torch_csr_tensor,
+    to_undirected,
+)
 
 from .conftest import DEVICE, twins
 
@@ -110,6 +121,65 @@ def test_normalisation_layers_give_what_the_cpu_gives(graph, same):
     for layer in (gnn.GraphNorm(8), gnn.PairNorm(), gnn.InstanceNorm(8), gnn.LayerNorm(8)):
         model, copied = twins(layer)
         same(copied(graph.x.to(DEVICE), groups.to(DEVICE)), model(graph.x, groups))
+
+
+@pytest.mark.parametrize("layout", (to_torch_csr_tensor, to_torch_coo_tensor))
+@pytest.mark.parametrize("kind", ("gcn", "sage", "gin"))
+def test_sparse_adjacencies_give_what_the_cpu_gives(layout, kind, graph, same):
+    model, copied = twins(CONVOLUTIONS[kind](8, 4) if kind != "sage" else gnn.SAGEConv(8, 4))
+    edges = layout(graph.edge_index, size=(60, 60))
+    found = []
+    for each, device in ((copied, DEVICE), (model, "cpu")):
+        nodes = graph.x.to(device, copy=True).requires_grad_()
+        result = each(nodes, edges.to(device))
+        result.square().sum().backward()
+        found.append([result, nodes.grad])
+    same(*found)
+
+
+def test_edges_that_know_their_order_multiply_as_on_the_cpu(graph, same):
+    edges = EdgeIndex(graph.edge_index, sparse_size=(60, 60), is_undirected=True).sort_by("row").values
+    same(edges.to(DEVICE).matmul(graph.x.to(DEVICE)), edges.matmul(graph.x))
+
+
+def test_a_graph_of_several_kinds_gives_what_the_cpu_gives(same):
+    data, edges = HeteroData(), torch.tensor([[0, 1, 2, 2], [3, 4, 5, 3]])
+    data["a"].x, data["b"].x = torch.randn(5, 4), torch.randn(6, 4)
+    data["a", "to", "b"].edge_index, data["b", "to", "a"].edge_index = edges, edges.flip(0)
+    model, copied = twins(
+        gnn.HeteroConv(
+            {
+                ("a", "to", "b"): gnn.SAGEConv((4, 4), 3),
+                ("b", "to", "a"): gnn.GATConv((4, 4), 3, add_self_loops=False),
+            }
+        )
+    )
+    wanted = model(data.x_dict, data.edge_index_dict)
+    moved = data.to(DEVICE)
+    same(copied(moved.x_dict, moved.edge_index_dict), wanted)
+
+
+def test_a_pooled_graph_is_that_of_the_cpu(graph, same):
+    model, copied = twins(gnn.TopKPooling(8, 0.5))
+    groups = torch.arange(60) // 20
+    wanted = model(graph.x, graph.edge_index, batch=groups)
+    found = copied(graph.x.to(DEVICE), graph.edge_index.to(DEVICE), batch=groups.to(DEVICE))
+    same([part for part in found if part is not None], [part for part in wanted if part is not None])
+
+
+AGGREGATIONS = {
+    "Var": {}, "Std": {}, "Softmax": {"learn": True}, "PowerMean": {"learn": True}, "Median": {}, "Mul": {},
+    "Quantile": {"q": 0.3}, "Sort": {"k": 3}, "LSTM": {"in_channels": 3, "out_channels": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_aggregations_give_what_the_cpu_gives(name, same):
+    model, copied = twins(getattr(gnn.aggr, f"{name}Aggregation")(**AGGREGATIONS[name]))
+    values, index = torch.rand(30, 3) + 0.1, torch.randint(0, 5, (30,)).sort().values
+    # The CPU's recurrent layers are one library call, and another order of sums.
+    tolerance = {"rtol": 1e-5, "atol": 1e-6} if name == "LSTM" else {}
+    same(copied(values.to(DEVICE), index.to(DEVICE)), model(values, index), **tolerance)
 
 
 @pytest.mark.no_kernels

@@ -109,6 +109,37 @@ def test_each_kind_of_key_value_cache_gives_the_tokens_of_the_cpu(cache, batch, 
     same(copied.generate(**to(DEVICE, prompt), **options), model.generate(**prompt, **options))
 
 
+def test_a_cache_in_host_memory_is_cudas_alone(batch):
+    """The library names torch.cuda's streams in it."""
+    model = language_model("qwen3").to(DEVICE).eval()
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        model.generate(batch["input_ids"].to(DEVICE), max_new_tokens=4, cache_implementation="offloaded")
+
+
+@pytest.mark.parametrize("way", ("assistant", "lookup"))
+def test_speculative_generation_gives_the_tokens_of_the_cpu(way, batch, same):
+    model, copied = twins(language_model("qwen3").eval())
+    prompt = {"input_ids": batch["input_ids"][:1]}
+    options = {"max_new_tokens": 8, "do_sample": False}
+    faster = (
+        {"assistant_model": language_model("qwen3").to(DEVICE)}
+        if way == "assistant"
+        else {"prompt_lookup_num_tokens": 2}
+    )
+    same(copied.generate(**to(DEVICE, prompt), **options, **faster), model.generate(**prompt, **options))
+
+
+def test_every_filter_of_a_sampler_runs_on_the_device(batch):
+    model = language_model("qwen3").to(DEVICE).eval()
+    found = model.generate(
+        batch["input_ids"].to(DEVICE), do_sample=True, top_p=0.9, top_k=20, min_p=0.01, typical_p=0.9, max_new_tokens=6,
+        repetition_penalty=1.2, no_repeat_ngram_size=2, num_return_sequences=2, output_scores=True,
+        return_dict_in_generate=True,
+    )  # fmt: skip
+    assert found.sequences.shape == (4, 18)
+    assert {scores.device.type for scores in found.scores} == {DEVICE}
+
+
 @pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
 @pytest.mark.parametrize("name", CONFIGS)
 def test_half_precision_gives_the_logits_of_the_cpu(name, dtype, batch, same):
