@@ -100,6 +100,17 @@ def same():
     return check
 
 
+@pytest.fixture
+def accelerate_on_device(monkeypatch):
+    """accelerate looks for a device once in a process; each test is a new one to it."""
+    from accelerate.state import AcceleratorState
+
+    monkeypatch.setenv("ACCELERATE_TORCH_DEVICE", DEVICE)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
 def reseed(seed=0):
     """One start for every source of random numbers."""
     random.seed(seed)

@@ -1,4 +1,4 @@
-"""lightning: Trainer and Fabric, through the accelerator and the strategy that torch-fl adds to its registries."""
+"""lightning: the Trainer, through the accelerator and the strategy that torch-fl adds to its registries."""
 
 import copy
 
@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 from torchmetrics.classification import MulticlassAccuracy
 
-from .conftest import DEVICE, reseed
+from .conftest import DEVICE
 
 torch_fl.adapters.enable("lightning")
 
@@ -149,86 +149,3 @@ def test_device_statistics_are_there(models, data):
     made = trainer(DEVICE)
     made.fit(models[DEVICE], data)
     assert made.accelerator.get_device_stats(torch.device(DEVICE, 0))["allocated_bytes.all.peak"] > 0
-
-
-def test_the_other_name_of_the_library_has_the_device_too(same):
-    pl = pytest.importorskip("pytorch_lightning")
-    torch_fl.adapters.enable("pytorch_lightning")
-
-    class Line(pl.LightningModule):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(3, 1)
-
-        def training_step(self, batch, index):
-            return self.layer(batch[0]).square().mean()
-
-        def configure_optimizers(self):
-            return torch.optim.SGD(self.parameters(), lr=0.1)
-
-    model, inputs = Line(), DataLoader(TensorDataset(torch.randn(8, 3)), batch_size=4)
-    copied = copy.deepcopy(model)
-    pl.Trainer(**QUIET | ON["cpu"]).fit(model, inputs)
-    pl.Trainer(**QUIET | ON[DEVICE]).fit(copied, inputs)
-    same(copied.to(DEVICE).state_dict(), model.state_dict(), rtol=1e-6, atol=1e-7)  # the optimizer's two loops
-
-
-@pytest.mark.parametrize("precision", ("32-true", "bf16-mixed", "16-mixed"))
-def test_fabric_trains_as_on_the_cpu(precision, same):
-    inputs, weights = torch.randn(16, 8), []
-    for where in (DEVICE, "cpu"):
-        reseed(1)
-        fabric = L.Fabric(**ON[where], precision="bf16-mixed" if where == "cpu" and "16" in precision else precision)
-        net = nn.Linear(8, 2)
-        net, made = fabric.setup(net, torch.optim.SGD(net.parameters(), lr=0.1))
-        loader = fabric.setup_dataloaders(DataLoader(TensorDataset(inputs), batch_size=4))
-        for (batch,) in loader:
-            assert batch.device.type == fabric.device.type == where
-            fabric.backward(net(batch).square().mean())
-            made.step()
-            made.zero_grad()
-        weights.append(net.module.state_dict())
-    # eight and eleven bits of mantissa in the mixed ones
-    same(*weights, **({} if precision == "32-true" else {"rtol": 0, "atol": 1e-2}))
-
-
-def refused(match, **options):
-    with pytest.raises(ValueError, match=match):
-        trainer(DEVICE, **options).fit(
-            Classifier(), DataLoader(TensorDataset(torch.randn(4, 8), torch.zeros(4).long()))
-        )
-
-
-@pytest.mark.no_kernels
-def test_without_the_strategy_a_sentence_says_so():
-    refused("give strategy='flagos' as well", strategy="auto")
-
-
-@pytest.mark.no_kernels
-def test_fabric_without_the_strategy_stays_on_the_cpu():
-    """It asks the accelerator nothing before it computes, so nobody is there to refuse."""
-    assert L.Fabric(accelerator=DEVICE).device.type == "cpu"
-
-
-@pytest.mark.no_kernels
-@pytest.mark.devices(2)
-def test_several_devices_are_refused_by_a_sentence():
-    refused("drives one flagos device", devices=2)
-
-
-@pytest.mark.no_kernels
-def test_a_device_that_is_not_there_is_named():
-    refused("there is no flagos:99", devices=[99])
-
-
-@pytest.mark.no_kernels
-def test_enabling_twice_changes_nothing():
-    before = dict(L.pytorch.accelerators.AcceleratorRegistry)
-    torch_fl.adapters.enable("lightning")
-    assert dict(L.pytorch.accelerators.AcceleratorRegistry) == before
-
-
-@pytest.mark.no_kernels
-def test_an_adapter_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no adapter for 'keras'; there are: lightning, pytorch_lightning"):
-        torch_fl.adapters.enable("keras")

@@ -6,53 +6,18 @@ import io
 
 import pytest
 import torch
-from torch import nn
 
 from .conftest import DEVICE, twins
-
-OPTIONS = {"SGD": {"momentum": 0.9, "nesterov": True}, "RMSprop": {"momentum": 0.5, "centered": True}}
-NAMES = sorted(
-    name
-    for name, kind in vars(torch.optim).items()
-    if inspect.isclass(kind) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer
-)
-EAGER = [name for name in NAMES if name not in ("LBFGS", "SparseAdam")]
-IMPLEMENTATIONS = {"plain": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
-
-
-def accepts(name, implementation):
-    return set(IMPLEMENTATIONS[implementation]) <= inspect.signature(vars(torch.optim)[name]).parameters.keys()
-
+from .optimizers import EAGER, IMPLEMENTATIONS, NAMES, accepts, make, regression, steps
 
 CASES = [(name, how) for name in EAGER for how in IMPLEMENTATIONS if accepts(name, how)] + [
     (name, "only") for name in EAGER if not any(accepts(name, how) for how in IMPLEMENTATIONS)
 ]
 
 
-def make(name, model, how="only", **options):
-    options = {"lr": 0.01, **OPTIONS.get(name, {}), **IMPLEMENTATIONS.get(how, {}), **options}
-    parameters = [p for p in model.parameters() if p.dim() == 2] if name == "Muon" else list(model.parameters())
-    return vars(torch.optim)[name](parameters, **options)
-
-
 @pytest.fixture
 def problem():
-    """A model and a batch."""
-    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)), torch.randn(16, 6), torch.randn(16, 3)
-
-
-def steps(model, optimizer, inputs, targets, count=4):
-    device = next(model.parameters()).device
-    inputs, targets = inputs.to(device), targets.to(device)
-
-    def closure():
-        optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(inputs), targets)
-        loss.backward()
-        return loss
-
-    for _ in range(count):
-        optimizer.step(closure)
+    return regression()
 
 
 def on_cpu(tree):
@@ -110,28 +75,6 @@ def test_a_saved_state_goes_on_where_it_was(name, problem, same):
     same(again.state_dict(), {name: value.cpu() for name, value in model.state_dict().items()})
 
 
-@pytest.mark.parametrize("search", (None, "strong_wolfe"))
-def test_lbfgs_finds_what_the_cpu_finds(search, problem, same):
-    model, *batch = problem
-    model, copied = twins(model)
-    steps(model, make("LBFGS", model, line_search_fn=search), *batch)
-    steps(copied, make("LBFGS", copied, line_search_fn=search), *batch)
-    same(copied.state_dict(), model.state_dict())
-
-
-def test_sparse_gradients_step_as_on_the_cpu(same):
-    model, copied = twins(nn.EmbeddingBag(20, 4, sparse=True, mode="sum"))
-    tokens = torch.tensor([[1, 2, 2], [5, 1, 19]])
-    for each in (model, copied):
-        made = torch.optim.SparseAdam(list(each.parameters()))
-        for _ in range(3):
-            made.zero_grad()
-            each(tokens.to(each.weight.device)).square().sum().backward()
-            assert each.weight.grad.is_sparse
-            made.step()
-    same(copied.state_dict(), model.state_dict())
-
-
 @pytest.mark.parametrize("name", ("Adam", "AdamW", "NAdam", "RAdam", "Adagrad"))
 def test_options_that_change_the_arithmetic_work(name, problem, same):
     model, *batch = problem
@@ -155,53 +98,3 @@ def test_a_step_count_on_the_device_changes_nothing(name, problem, same):
     assert {state["step"].device.type for state in made.state.values()} == {DEVICE}
     # Powers of the step count are taken in float32 instead of Python's numbers.
     same(copied.state_dict(), model.state_dict(), rtol=1e-4, atol=1e-6)
-
-
-def test_gradients_are_clipped_as_on_the_cpu(problem, same):
-    model, inputs, targets = problem
-    model, copied = twins(model)
-    norms = []
-    for each in (model, copied):
-        device = each[0].weight.device
-        nn.functional.mse_loss(each(inputs.to(device)), targets.to(device)).backward()
-        norms.append(nn.utils.clip_grad_norm_(each.parameters(), 0.1, foreach=True))
-    same(norms[1], norms[0])
-    same([p.grad for p in copied.parameters()], [p.grad for p in model.parameters()])
-
-
-@pytest.mark.parametrize("schedule", ("StepLR", "CosineAnnealingLR", "OneCycleLR", "ReduceLROnPlateau"))
-def test_schedules_reach_the_rates_of_the_cpu(schedule, problem, same):
-    model, *batch = problem
-    options = {
-        "StepLR": {"step_size": 1},
-        "CosineAnnealingLR": {"T_max": 4},
-        "OneCycleLR": {"max_lr": 0.1, "total_steps": 9},
-    }
-    model, copied = twins(model)
-    rates = []
-    for each in (model, copied):
-        made = make("SGD", each, "foreach")
-        planned = vars(torch.optim.lr_scheduler)[schedule](made, **options.get(schedule, {}))
-        for _ in range(3):
-            steps(each, made, *batch, count=1)
-            planned.step(*([torch.ones((), device=each[0].weight.device)] if schedule == "ReduceLROnPlateau" else []))
-            rates.append(made.param_groups[0]["lr"])
-    assert rates[:3] == rates[3:]
-    same(copied.state_dict(), model.state_dict())
-
-
-def test_the_average_of_weights_is_that_of_the_cpu(problem, same):
-    model, *batch = problem
-    model, copied = twins(model)
-    averages = []
-    for each in (model, copied):
-        average = torch.optim.swa_utils.AveragedModel(
-            each, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
-        )
-        made = make("SGD", each, "foreach")
-        for _ in range(3):
-            steps(each, made, *batch, count=1)
-            average.update_parameters(each)
-        averages.append(average)
-    same(averages[1].module.state_dict(), averages[0].module.state_dict())
-    assert averages[1].n_averaged == 3

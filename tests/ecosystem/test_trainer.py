@@ -5,18 +5,10 @@ import copy
 import pytest
 import torch
 import transformers
-from accelerate.state import AcceleratorState
 
 from .conftest import DEVICE, to
 
-
-@pytest.fixture(autouse=True)
-def on_device(monkeypatch):
-    """The library looks for a device once in a process; each test is a new one to it."""
-    monkeypatch.setenv("ACCELERATE_TORCH_DEVICE", DEVICE)
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+pytestmark = pytest.mark.usefixtures("accelerate_on_device")
 
 
 @pytest.fixture
