@@ -46,7 +46,8 @@ def rows():
 
 
 def test_the_other_name_of_the_library_has_the_device_too(same):
-    pl = pytest.importorskip("pytorch_lightning")
+    import pytorch_lightning as pl
+
     torch_fl.adapters.enable("pytorch_lightning")
 
     model, inputs = line(pl)(), rows()

