@@ -3,6 +3,7 @@
 
 #include <ATen/SparseCsrTensorImpl.h>
 #include <ATen/SparseTensorImpl.h>
+#include <c10/core/DeviceGuard.h>
 
 namespace torch_fl {
 namespace {
@@ -21,6 +22,7 @@ at::Tensor map_parts(const at::Tensor& sparse, c10::Device device, const PartMap
   using Key = c10::DispatchKey;
   const c10::DispatchKeySet coo(device.is_cpu() ? Key::SparseCPU : Key::SparsePrivateUse1);
   const c10::DispatchKeySet csr(device.is_cpu() ? Key::SparseCsrCPU : Key::SparseCsrPrivateUse1);
+  const c10::DeviceGuard on_device(device);  // the constructor of COO tensors takes the current one for theirs
   at::Tensor made = sparse.layout() == c10::kSparse
                         ? at::detail::make_tensor<at::SparseTensorImpl>(coo, sparse.dtype())
                         : at::detail::make_tensor<at::SparseCsrTensorImpl>(csr, device, sparse.layout(), sparse.dtype());
