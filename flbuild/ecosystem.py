@@ -47,9 +47,9 @@ def run(layout: Layout, report: Report, variant: str, urls: list[str], wanted: l
         report.say(f"\nno libraries are pinned for this Python ({listed.stem}), so the ecosystem suite does not run")
         return 0
     prefix = layout.environment(name)
-    with report.stage(f"environment {name}") as stage:
+    with report.stage("ecosystem libraries") as stage:
         clone(layout, prefix, lock, records, listed, stage)
-    report.say("\nlibraries on the installed packages")
+    report.say("\necosystem tests of the installed packages", style="bold")
     with report.stage("ecosystem tests"):
         return tests(layout, prefix, report.as_json)
 

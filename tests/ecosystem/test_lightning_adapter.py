@@ -1,6 +1,8 @@
 """lightning: what torch-fl adds to its registries, for each of its names and for Fabric, and the sentences of misuse."""
 
 import copy
+import subprocess
+import sys
 
 import lightning as L
 import pytest
@@ -114,3 +116,9 @@ def test_enabling_twice_changes_nothing():
 def test_an_adapter_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="no adapter for 'keras'; there are: lightning, pytorch_lightning"):
         torch_fl.adapters.enable("keras")
+
+
+@pytest.mark.no_kernels
+def test_no_library_is_imported_before_it_is_asked_for():
+    program = "import sys, torch, torch_fl.adapters; sys.exit(any(name in sys.modules for name in torch_fl.adapters.ADAPTERS))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
