@@ -30,7 +30,9 @@ USES = {
     "set_device_idx": lambda: (acc.set_device_idx(0), torch.flagos.current_device())[1] == 0,
     "set_device_index": lambda: (acc.set_device_index(0), torch.flagos.current_device())[1] == 0,
     "set_stream": lambda: _stream_set(),
-    "synchronize": lambda: acc.synchronize() is None and acc.synchronize(0) is None and acc.synchronize("flagos:0") is None,
+    "synchronize": lambda: (
+        acc.synchronize() is None and acc.synchronize(0) is None and acc.synchronize("flagos:0") is None
+    ),
 }
 
 

@@ -90,7 +90,9 @@ def test_saved_tensors_wait_on_the_cpu(pin):
 def test_saved_tensors_hooks_see_device_tensors():
     x = leaf()
     packed = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t.device.type) or t.cpu(), lambda t: t.to(DEVICE)):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: packed.append(t.device.type) or t.cpu(), lambda t: t.to(DEVICE)
+    ):
         y = x.exp() * x
     y.sum().backward()
     assert packed and set(packed) == {DEVICE} and x.grad.is_flagos
@@ -167,13 +169,17 @@ def test_custom_functions():
     z = x * 1
     Scaled.apply(z, 4.0).sum().backward()
     assert x.grad.tolist() == [4, 4, 4]
-    assert torch.autograd.gradcheck(lambda t: Cube.apply(t), leaf().double().detach().requires_grad_(), check_forward_ad=True)
+    assert torch.autograd.gradcheck(
+        lambda t: Cube.apply(t), leaf().double().detach().requires_grad_(), check_forward_ad=True
+    )
 
 
 def test_double_backward_of_layers():
     def run(device):
         torch.manual_seed(3)
-        layer = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Softplus(), nn.Flatten(), nn.LayerNorm(9), nn.Linear(9, 1)).to(device)
+        layer = nn.Sequential(nn.Conv1d(2, 3, 2), nn.Softplus(), nn.Flatten(), nn.LayerNorm(9), nn.Linear(9, 1)).to(
+            device
+        )
         x = torch.linspace(-1, 1, 16, device=device).view(2, 2, 4).requires_grad_()
         (g,) = torch.autograd.grad(layer(x).sum(), x, create_graph=True)
         (g.norm() - 1).square().backward()
@@ -219,6 +225,7 @@ def test_versions_protect_saved_values():
     assert z._version == before + 1
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled", "ignore:Error detected in SqrtBackward0")
 def test_anomaly_mode_names_the_operator():
     with torch.autograd.detect_anomaly(check_nan=True), pytest.raises(RuntimeError, match="SqrtBackward0.*nan"):
         x = leaf(-1.0)

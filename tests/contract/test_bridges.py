@@ -8,11 +8,17 @@ from torch.utils.dlpack import from_dlpack, to_dlpack
 
 DEVICE = "flagos"
 
-TO_NUMPY = "can't convert flagos:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+TO_NUMPY = (
+    "can't convert flagos:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
-@pytest.mark.parametrize("pick", [lambda x: x, lambda x: x.t(), lambda x: x[1:, ::2]], ids=["whole", "transposed", "part"])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
+)
+@pytest.mark.parametrize(
+    "pick", [lambda x: x, lambda x: x.t(), lambda x: x[1:, ::2]], ids=["whole", "transposed", "part"]
+)
 def test_a_capsule_shares_the_memory(dtype, pick):
     x = torch.ones(3, 4).to(dtype).to(DEVICE)
     y = from_dlpack(to_dlpack(pick(x)))

@@ -4,9 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-IDS = set(
-    "A1 A3 A4 A5 A8 B1 B2 C1 C3 D1 D5 E1 E2 E3 E8 F1 F2 F4 F7 F10 F13 G1 G3 G4 K1".split()
-)
+IDS = set("A1 A3 A4 A5 A8 B1 B2 C1 C3 D1 D5 E1 E2 E3 E8 F1 F2 F4 F7 F10 F13 G1 G3 G4 K1".split())
 
 NAMES = re.compile(r"^((?:[A-K]\d+)(?:, [A-K]\d+)*): \S")
 

@@ -14,7 +14,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
 
 def state(device):
     base = torch.arange(12.0, device=device).view(3, 4)
-    return {"base": base, "row": base[1], "half": base.half(), "step": 3, "flags": [True, torch.tensor(5, device=device)]}
+    return {
+        "base": base,
+        "row": base[1],
+        "half": base.half(),
+        "step": 3,
+        "flags": [True, torch.tensor(5, device=device)],
+    }
 
 
 def tensors(s):
@@ -65,7 +71,9 @@ def test_every_map_location(name, new_format, weights_only):
         if target == "meta":
             continue
         for found, wanted in zip(tensors(back), tensors(state("cpu")), strict=True):
-            assert found.dtype == wanted.dtype and found.stride() == wanted.stride() and torch.equal(found.cpu(), wanted)
+            assert (
+                found.dtype == wanted.dtype and found.stride() == wanted.stride() and torch.equal(found.cpu(), wanted)
+            )
         back["base"][1, 0] = 99
         assert back["row"][0].item() == 99 and back["step"] == 3
 

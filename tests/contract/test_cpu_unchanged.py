@@ -55,7 +55,12 @@ PROTOCOLS = {
     "sorted": lambda x: [int(v) for v in sorted(x, reverse=True)],
     "dictionary": lambda x: {x: 1}[x],
     "divmod": lambda x: [v.tolist() for v in (x // 2, x % 2)],
-    "operators from the left": lambda x: [(2 - x).tolist(), (2**x).tolist(), (7 // (x + 1)).tolist(), (1 << x).tolist()],
+    "operators from the left": lambda x: [
+        (2 - x).tolist(),
+        (2**x).tolist(),
+        (7 // (x + 1)).tolist(),
+        (1 << x).tolist(),
+    ],
     "matmul": lambda x: int(x @ x),
     "comparison chain": lambda x: bool((0 <= x[1]) & (x[1] < 5)),
     "in place": lambda x: x.__iadd__(1).__imul__(2).tolist(),

@@ -29,9 +29,9 @@ GETTERS = {
     "the device context": lambda: _in_context().device.index,
     "randperm": lambda: torch.randperm(3, device=DEVICE).device.index,
     "a Python list": lambda: torch.tensor([1], device=DEVICE).device.index,
-    "get_device_properties": lambda: 0
-    if torch.flagos.get_device_properties().uuid == torch.flagos.get_device_properties(0).uuid
-    else 1,
+    "get_device_properties": lambda: (
+        0 if torch.flagos.get_device_properties().uuid == torch.flagos.get_device_properties(0).uuid else 1
+    ),
 }
 
 SETTERS = {
@@ -138,7 +138,11 @@ SUCCEEDING = {
     "record_stream": lambda x: x.record_stream(torch.flagos.Stream(1)),
     "free": lambda x: torch.flagos.empty_cache(),
     "synchronize": lambda x: torch.flagos.synchronize(1),
-    "statistics": lambda x: (torch.flagos.memory_stats(1), torch.flagos.mem_get_info(1), torch.flagos.memory_summary(1)),
+    "statistics": lambda x: (
+        torch.flagos.memory_stats(1),
+        torch.flagos.mem_get_info(1),
+        torch.flagos.memory_summary(1),
+    ),
     "properties": lambda x: [torch.flagos.get_device_properties(i) for i in range(2)],
     "events": lambda x: torch.flagos.Stream(1).record_event().synchronize(),
     "generator": lambda x: torch.flagos.set_rng_state(torch.flagos.get_rng_state(1), 1),

@@ -53,7 +53,9 @@ def test_a_double_stays_a_double():
     for back in (third.to(DEVICE), third.to(DEVICE).clone(), torch.tensor([1 / 3], dtype=torch.float64, device=DEVICE)):
         assert back.dtype == torch.float64
         assert back.item() == 1 / 3 == back.tolist()[0] == back.cpu().item()
-    assert struct.pack("d", torch.full((1,), math.pi, dtype=torch.float64, device=DEVICE).item()) == struct.pack("d", math.pi)
+    assert struct.pack("d", torch.full((1,), math.pi, dtype=torch.float64, device=DEVICE).item()) == struct.pack(
+        "d", math.pi
+    )
     assert (torch.tensor(2**53 + 1, device=DEVICE)).item() == 2**53 + 1
     assert torch.tensor(2**63 - 1, device=DEVICE).item() == 2**63 - 1
     assert torch.tensor([2**64 - 1], dtype=torch.uint64, device=DEVICE).item() == 2**64 - 1
@@ -187,7 +189,9 @@ MIXED = {
 
 
 @pytest.mark.parametrize("function", MIXED)
-@pytest.mark.parametrize("pair", [(torch.float16, torch.float32), (torch.float32, torch.bfloat16), (torch.float32, torch.int64)])
+@pytest.mark.parametrize(
+    "pair", [(torch.float16, torch.float32), (torch.float32, torch.bfloat16), (torch.float32, torch.int64)]
+)
 def test_products_of_two_types_are_refused(function, pair):
     """D5: PyTorch's own error, from the CPU's check, with both types in it; never a compiler's traceback."""
     a, b = (torch.ones(4, 4).to(dtype) for dtype in pair)

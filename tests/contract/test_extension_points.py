@@ -130,7 +130,9 @@ def test_own_operators():
     assert x.grad.tolist() == [2, 2, 2]
     assert where_am_i(torch.ones(2)).tolist() == [0, 0] and where_am_i(torch.ones(2, device=DEVICE)).tolist() == [1, 1]
     torch.library.opcheck(
-        twice, (torch.ones(3, device=DEVICE),), test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+        twice,
+        (torch.ones(3, device=DEVICE),),
+        test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"),
     )
     y = torch.compile(lambda t: twice(t) + 1, backend="aot_eager", fullgraph=True)(torch.ones(2, device=DEVICE))
     assert y.tolist() == [3, 3] and y.is_flagos

@@ -113,7 +113,9 @@ TRANSFORMS = {
     "hessian": lambda x: func.hessian(scalar)(x),
     "linearize": lambda x: func.linearize(torch.sin, x)[1](x),
     "functionalize": lambda x: func.functionalize(lambda v: v.clone().add_(1).mul_(v))(x),
-    "functionalize with views": lambda x: func.functionalize(lambda v: (lambda c: (c[:2].mul_(3), c)[1])(v.clone()), remove="mutations_and_views")(x),  # fmt: skip
+    "functionalize with views": lambda x: func.functionalize(
+        lambda v: (lambda c: (c[:2].mul_(3), c)[1])(v.clone()), remove="mutations_and_views"
+    )(x),  # fmt: skip
     "per-sample gradients": lambda x: func.vmap(func.grad(lambda v: v**3))(x),
     "vmap in chunks": lambda x: func.vmap(torch.sin, chunk_size=2)(x),
     "vmap of jvp": lambda x: func.vmap(lambda v: func.jvp(torch.exp, (v,), (v,))[1])(x),
@@ -132,7 +134,9 @@ def test_functional_modules():
     results = []
     for device in ("cpu", DEVICE):
         torch.manual_seed(1)
-        models = [nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).to(device).eval() for _ in range(3)]
+        models = [
+            nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).to(device).eval() for _ in range(3)
+        ]
         x = torch.linspace(-1, 1, 15, device=device).view(5, 3)
         parameters, buffers = func.stack_module_state(models)
 

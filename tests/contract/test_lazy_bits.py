@@ -55,9 +55,9 @@ COPIES = {
     "to with copy": lambda x: x.to(DEVICE, copy=True),
     "copy_ on the device": lambda x: filled(x, DEVICE).copy_(x),
     "copy_ to the cpu": lambda x: filled(x, "cpu").copy_(x),
-    "copy_ to strides": lambda x: filled(x.t() if x.dim() == 2 else x, DEVICE).mT.copy_(x)
-    if x.dim() == 2
-    else filled(x, DEVICE).copy_(x),
+    "copy_ to strides": lambda x: (
+        filled(x.t() if x.dim() == 2 else x, DEVICE).mT.copy_(x) if x.dim() == 2 else filled(x, DEVICE).copy_(x)
+    ),
     "slice assignment": lambda x: filled(x, DEVICE).index_put_((torch.arange(len(x), device=DEVICE),), x.to(DEVICE)),
     "set item": lambda x: (lambda t: (t.__setitem__(slice(None), x), t)[1])(filled(x, DEVICE)),
     "cat": lambda x: torch.cat([x, x])[: len(x)],
@@ -77,6 +77,7 @@ COPIES = {
     "second device": lambda x: x.to("flagos:1"),
     "deepcopy after to": lambda x: copy.deepcopy(x.to(DEVICE)),
 }
+
 
 def plain(x):
     x = x.cpu().resolve_conj().resolve_neg()

@@ -86,7 +86,9 @@ def test_the_list_of_public_names_is_true():
 SAME_CALL = [
     n
     for n in torch.flagos.__all__
-    if hasattr(torch.cuda, n) and inspect.isfunction(getattr(torch.cuda, n)) and inspect.isfunction(getattr(torch.flagos, n))
+    if hasattr(torch.cuda, n)
+    and inspect.isfunction(getattr(torch.cuda, n))
+    and inspect.isfunction(getattr(torch.flagos, n))
 ]
 
 

@@ -148,7 +148,9 @@ def test_clipping_and_schedules():
         for foreach in (None, True, False):
             optimizer.zero_grad()
             net(inputs(net, device) * 10).square().sum().backward()
-            norms.append(nn.utils.clip_grad_norm_(net.parameters(), 0.5, foreach=foreach, error_if_nonfinite=True).item())
+            norms.append(
+                nn.utils.clip_grad_norm_(net.parameters(), 0.5, foreach=foreach, error_if_nonfinite=True).item()
+            )
             nn.utils.clip_grad_value_(net.parameters(), 0.2)
             optimizer.step()
             schedule.step()

@@ -116,7 +116,9 @@ def test_fake_quantization_works(same):
     )
     scale, zero = torch.full((3,), 0.1), torch.zeros(3, dtype=torch.int32)
     same(
-        torch.fake_quantize_per_channel_affine(x.view(3, 3).to(DEVICE), scale.to(DEVICE), zero.to(DEVICE), 0, -128, 127),
+        torch.fake_quantize_per_channel_affine(
+            x.view(3, 3).to(DEVICE), scale.to(DEVICE), zero.to(DEVICE), 0, -128, 127
+        ),
         torch.fake_quantize_per_channel_affine(x.view(3, 3), scale, zero, 0, -128, 127),
     )
 

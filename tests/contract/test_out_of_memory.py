@@ -1,7 +1,5 @@
 """Running out of memory: one exception, and a device that goes on working."""
 
-import gc
-
 import pytest
 import torch
 
@@ -12,11 +10,9 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def _clean():
-    gc.collect()
     torch.flagos.empty_cache()
     yield
     torch.flagos.set_per_process_memory_fraction(1.0)
-    gc.collect()
     torch.flagos.empty_cache()
 
 

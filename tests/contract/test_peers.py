@@ -12,7 +12,9 @@ pytestmark = pytest.mark.devices(2)
 
 def test_access_is_told():
     assert isinstance(torch.flagos.can_device_access_peer(0, 1), bool)
-    assert torch.flagos.can_device_access_peer("flagos:0", torch.device("flagos:1")) == torch.flagos.can_device_access_peer(0, 1)
+    assert torch.flagos.can_device_access_peer(
+        "flagos:0", torch.device("flagos:1")
+    ) == torch.flagos.can_device_access_peer(0, 1)
     with pytest.raises(RuntimeError, match="flagos:77 does not exist"):
         torch.flagos.can_device_access_peer(0, 77)
 

@@ -35,7 +35,11 @@ def parts(s):
     if s.layout == torch.sparse_coo:
         s = s.coalesce()
         return {"indices": s.indices(), "values": s.values()}
-    names = ("crow_indices", "col_indices") if s.layout in (torch.sparse_csr, torch.sparse_bsr) else ("ccol_indices", "row_indices")
+    names = (
+        ("crow_indices", "col_indices")
+        if s.layout in (torch.sparse_csr, torch.sparse_bsr)
+        else ("ccol_indices", "row_indices")
+    )
     return {n: getattr(s, n)() for n in (*names, "values")}
 
 

@@ -100,7 +100,10 @@ def test_every_list_is_written_in_place(name, found_inf):
     versions = [[t._version for t in flat(a)] for a in (here, there)]
     op(**here)
     op(**there)
-    moved = [[t._version > v for t, v in zip(flat(a), old, strict=True)] for a, old in zip((here, there), versions, strict=True)]
+    moved = [
+        [t._version > v for t, v in zip(flat(a), old, strict=True)]
+        for a, old in zip((here, there), versions, strict=True)
+    ]
     missed = [i for i, (wanted, found) in enumerate(zip(*moved, strict=True)) if wanted and not found]
     assert missed == [], "autograd would not see that a saved tensor has changed"
     for found, wanted in zip(flat(there), flat(here), strict=True):
