@@ -14,6 +14,7 @@ from flbuild import (
     channels,
     children,
     demo,
+    ecosystem,
     environment,
     lock,
     solve,
@@ -92,7 +93,8 @@ def test(layout: Layout, report: Report, name: str, urls: list[str], built: buil
         raise UserError(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
-    install(layout, report, f"{name}-test", urls, solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS))
+    wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
+    install(layout, report, f"{name}-test", urls, wanted)
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
@@ -106,6 +108,7 @@ def test(layout: Layout, report: Report, name: str, urls: list[str], built: buil
         statuses.append(
             testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json)
         )
+    statuses.append(ecosystem.run(layout, report, name, urls, wanted))
     return next((status for status in statuses if status), 0)
 
 

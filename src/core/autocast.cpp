@@ -3,6 +3,8 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "registration.h"
+
 namespace torch_fl {
 namespace {
 
@@ -37,13 +39,8 @@ void register_policies(torch::Library& m) {
 }  // namespace
 
 void register_autocast() {
-  // A Library's registrations end with it: these live as long as the process.
-  static auto* policies =
-      new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutocastPrivateUse1, __FILE__, __LINE__);
-  static auto* others =
-      new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::AutocastPrivateUse1, __FILE__, __LINE__);
-  register_policies(*policies);
-  others->fallback(torch::CppFunction::makeFallthrough());
+  register_policies(registrations("aten", c10::DispatchKey::AutocastPrivateUse1));
+  registrations("_", c10::DispatchKey::AutocastPrivateUse1).fallback(torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace torch_fl

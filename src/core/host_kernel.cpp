@@ -162,6 +162,16 @@ c10::DispatchKey cpu_key(c10::DispatchKeySet keys) {
   return c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::CPUBit);
 }
 
+// PyTorch's ADInplaceOrView layer counts the versions of written tensors, but leaves those in lists to the kernel.
+void count_versions(const OperatorPlan& plan, const torch::jit::Stack& stack) {
+  for (const auto& argument : plan.interesting) {
+    const c10::IValue& value = stack[stack.size() - plan.arguments + argument.position];
+    if (!argument.written || !value.isTensorList()) continue;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
 void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
          torch::jit::Stack* stack) {
   ensure_initialized();
@@ -169,6 +179,7 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
   served(route);
   Call call(plan, stack);
   call.find_device();
+  if (C10_UNLIKELY(plan.writes_lists)) count_versions(plan, *stack);
   const c10::Stream stream = current_stream(call.device());
   if (C10_UNLIKELY(stream.id() != 0 || !stream_idle(stream))) {
     if (run_queued(plan, op, stack, stream)) return;

@@ -57,6 +57,7 @@ OperatorPlan::OperatorPlan(const c10::OperatorHandle& op)
       arguments(op.schema().arguments().size()),
       returns(op.schema().returns().size()),
       writes(false),
+      writes_lists(false),
       gives_values(false),
       random(false),
       asks_gradients(name == "aten::_sparse_mm_reduce_impl") {
@@ -68,6 +69,7 @@ OperatorPlan::OperatorPlan(const c10::OperatorHandle& op)
     const bool written = argument.alias_info() && argument.alias_info()->isWrite();
     interesting.push_back({static_cast<uint16_t>(i), kind, written, may_lie_on_host(schema.name(), argument, kind)});
     writes |= written;
+    writes_lists |= written && kind == Kind::tensor_list;
     random |= kind == Kind::generator;
   }
   for (const auto& result : schema.returns()) {

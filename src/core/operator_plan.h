@@ -26,6 +26,7 @@ struct OperatorPlan {
   size_t returns;
   c10::SmallVector<Argument, 6> interesting;  // the arguments whose kind is not `other`
   bool writes;              // some argument is written
+  bool writes_lists;        // a written argument is a list of tensors
   bool gives_values;        // some result is not a tensor: it needs the data now
   bool random;              // takes a generator
   bool asks_gradients;      // the CPU kernel computes more where gradients will be asked for

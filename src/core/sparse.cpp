@@ -5,22 +5,17 @@
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/copy_sparse_to_sparse_native.h>
 #include <ATen/ops/empty_like_native.h>
-#include <torch/library.h>
 
 #include <set>
 #include <string>
 
 #include "host_kernel.h"
+#include "registration.h"
 
 namespace torch_fl {
 namespace {
 
 using c10::DispatchKey;
-
-torch::Library& library(const char* name, DispatchKey key) {
-  // Registrations end with their Library: these live as long as the process.
-  return *new torch::Library(torch::Library::IMPL, name, key, __FILE__, __LINE__);
-}
 
 // What crosses devices is made of dense operators; PyTorch's own code for it serves any device.
 void register_crossing(torch::Library& coordinates, torch::Library& compressed) {
@@ -55,15 +50,15 @@ void no_such_layout(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 }  // namespace
 
 void register_sparse() {
-  auto& coordinates = library("aten", DispatchKey::SparsePrivateUse1);
-  auto& compressed = library("aten", DispatchKey::SparseCsrPrivateUse1);
+  auto& coordinates = registrations("aten", DispatchKey::SparsePrivateUse1);
+  auto& compressed = registrations("aten", DispatchKey::SparseCsrPrivateUse1);
   register_crossing(coordinates, compressed);
   register_host_kernels(coordinates, DispatchKey::SparsePrivateUse1, DispatchKey::SparseCPU);
   register_host_kernels(compressed, DispatchKey::SparseCsrPrivateUse1, DispatchKey::SparseCsrCPU);
-  library("_", DispatchKey::SparsePrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
-  library("_", DispatchKey::SparseCsrPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
-  library("_", DispatchKey::NestedTensorPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&no_such_layout>());
-  library("_", DispatchKey::QuantizedPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&no_such_layout>());
+  registrations("_", DispatchKey::SparsePrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
+  registrations("_", DispatchKey::SparseCsrPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
+  registrations("_", DispatchKey::NestedTensorPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&no_such_layout>());
+  registrations("_", DispatchKey::QuantizedPrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&no_such_layout>());
 }
 
 }  // namespace torch_fl
