@@ -61,7 +61,8 @@ PROGRAMS = {
         from torch.utils.data import DataLoader, TensorDataset
         model = torch.nn.Linear(2, 1).to("flagos")
         data = TensorDataset(torch.ones(64, 2))
-        loader = DataLoader(data, 4, num_workers=2, pin_memory=True, persistent_workers=True, multiprocessing_context="fork")
+        options = dict(pin_memory=True, persistent_workers=True, multiprocessing_context="fork")
+        loader = DataLoader(data, 4, num_workers=2, **options)
         batches = iter(loader)
         (first,) = next(batches)
         assert first.is_pinned()

@@ -13,7 +13,7 @@ THREADS = 8
 
 
 def together(work, count=THREADS):
-    """Run ``work(0)`` to ``work(count - 1)`` in threads that begin at the same moment; give their results, raise their faults."""
+    """Results of ``work(0)`` to ``work(count - 1)`` in threads that begin together; what one of them raised is raised."""
     results, barrier = [None] * count, threading.Barrier(count)
 
     def begin(index):
