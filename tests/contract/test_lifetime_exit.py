@@ -43,10 +43,10 @@ PROGRAMS = {
     # A daemon thread inside an operator aborts any PyTorch process, on the CPU too; one that waits does not.
     "threads that go on": """
         import queue, threading, torch
-        w, waiting = torch.ones(16, 16, device="flagos", requires_grad=True), queue.Queue()
         def work(rounds):
             local = threading.local(); local.kept = torch.ones(5, device="flagos")
             with torch.flagos.stream(torch.flagos.Stream()):
+                w = torch.ones(16, 16, device="flagos", requires_grad=True)
                 for _ in range(rounds):
                     kept = torch.autograd.grad((w @ w).sum(), w)
             if not rounds:
@@ -61,7 +61,8 @@ PROGRAMS = {
         from torch.utils.data import DataLoader, TensorDataset
         model = torch.nn.Linear(2, 1).to("flagos")
         data = TensorDataset(torch.ones(64, 2))
-        loader = DataLoader(data, 4, num_workers=2, pin_memory=True, persistent_workers=True, multiprocessing_context="fork")
+        options = dict(pin_memory=True, persistent_workers=True, multiprocessing_context="fork")
+        loader = DataLoader(data, 4, num_workers=2, **options)
         batches = iter(loader)
         (first,) = next(batches)
         assert first.is_pinned()

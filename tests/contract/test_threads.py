@@ -13,7 +13,7 @@ THREADS = 8
 
 
 def together(work, count=THREADS):
-    """Run ``work(0)`` to ``work(count - 1)`` in threads that begin at the same moment; give their results, raise their faults."""
+    """Results of ``work(0)`` to ``work(count - 1)`` in threads that begin together; what one of them raised is raised."""
     results, barrier = [None] * count, threading.Barrier(count)
 
     def begin(index):
@@ -40,6 +40,7 @@ def _model():
     return nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4))
 
 
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")  # what this test is about; CUDA's, too
 @pytest.mark.parametrize("own_stream", [False, True])
 def test_threads_share_weights_in_both_directions(own_stream):
     cpu = _model()

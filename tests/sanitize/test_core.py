@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+import pytest
 import torch
 
 DEVICE = "flagos"
@@ -45,6 +46,7 @@ def _work(index, weights, failures):
         failures.append(error)
 
 
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
 def test_eight_threads_use_everything():
     weights, failures = torch.ones(8, 4, device=DEVICE, requires_grad=True), []
     threads = [threading.Thread(target=_work, args=(index, weights, failures)) for index in range(THREADS)]
