@@ -319,7 +319,7 @@ void DeviceCache::out_of_memory(size_t bytes) {
   const auto reserved = static_cast<size_t>(stats_.reserved_bytes[aggregate].current);
   c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(bytes), allocated, reserved, c10::Device(kDevice, device_));
   const std::string allowed = limit_ == SIZE_MAX ? "" : "; this process may use " + format_size(limit_);
-  TORCH_CHECK_WITH(OutOfMemoryError, false, "flagos out of memory: flagos:", static_cast<int>(device_), " was asked for ",
+  TORCH_CHECK_WITH(OutOfMemoryError, false, "flagos out of memory. flagos:", static_cast<int>(device_), " was asked for ",
                    format_size(bytes), " and has ", format_size(free_bytes), " free of ", format_size(total), allowed, "; ",
                    format_size(allocated), " are held by tensors and ", format_size(reserved - allocated),
                    " are cached. Use smaller batches or free tensors; torch.flagos.memory_summary() shows who holds what.");

@@ -62,6 +62,10 @@ int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& v
                          double dropout, bool causal, std::optional<double> scale, bool enable_gqa) {
   static Route* here = route("_fused_sdp_choice", "host");
   served(here);
+  // This one is called past the dispatcher: functorch's wrappers get here, and only the math kernel is made of operators.
+  auto wrapped = [](const Tensor& tensor) { return tensor.defined() && !tensor.has_storage(); };
+  if (wrapped(query) || wrapped(key) || wrapped(value) || (mask && wrapped(*mask)))
+    return static_cast<int64_t>(sdp::SDPBackend::math);
   HostAliases aliases;
   // The choice depends on whether gradients will be asked for.
   auto twin = [&](const Tensor& tensor) {

@@ -106,6 +106,6 @@ def test_too_many_mappings_are_an_error(run_script):
     print(host.memory_info(0)[0])
     """
     lines = run_script(source, FLAGOS_HOST_GUARD="1", FLAGOS_HOST_MEMORY="4GiB").stdout.splitlines()
-    assert lines[0].startswith("OUT_OF_MEMORY flagos:0 is out of memory: asked for 1 bytes")
+    assert lines[0].startswith("OUT_OF_MEMORY flagos:0 is out of memory. Asked for 1 bytes")
     assert lines[0].endswith("but the system has no more mappings for guard pages (vm.max_map_count)")
     assert lines[1] == str(4 << 30)

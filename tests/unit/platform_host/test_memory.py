@@ -29,7 +29,7 @@ def test_out_of_memory_says_device_asked_and_free(host):
         host.malloc(1, 24 * MIB + 1)
     assert error.value.status == Status.OUT_OF_MEMORY
     assert str(error.value) == (
-        "flagos:1 is out of memory: asked for 25165825 bytes (24.00 MiB), 25165824 bytes (24.00 MiB) are free of "
+        "flagos:1 is out of memory. Asked for 25165825 bytes (24.00 MiB), 25165824 bytes (24.00 MiB) are free of "
         "64.00 MiB (FLAGOS_HOST_MEMORY sets the size)"
     )
     second = host.malloc(1, 24 * MIB)  # exactly what is free

@@ -70,7 +70,7 @@ std::vector<std::unique_ptr<Arena>>& arenas() {
 flagos_status Arena::out_of_memory(size_t bytes, const char* why) const {
   const size_t free = limit_ - used_;
   return fail(FLAGOS_ERROR_OUT_OF_MEMORY,
-              "flagos:%d is out of memory: asked for %zu bytes (%.2f MiB), %zu bytes (%.2f MiB) are free of %.2f MiB%s",
+              "flagos:%d is out of memory. Asked for %zu bytes (%.2f MiB), %zu bytes (%.2f MiB) are free of %.2f MiB%s",
               device_, bytes, double(bytes) / kMiB, free, double(free) / kMiB, double(limit_) / kMiB, why);
 }
 
