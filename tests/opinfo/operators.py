@@ -1,0 +1,68 @@
+"""The checks of one operator with one dtype: function, method, in place, aliases, and the groups in other files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import gradients, layouts, outputs
+from .checks import Bench
+
+
+def check(bench: Bench, info: Any) -> None:
+    """Everything about an OpInfo."""
+    dtype = bench.case.torch_dtype
+    bench.seed()
+    samples = list(info.sample_inputs("cpu", dtype, requires_grad=False))
+    calls(bench, info, samples)
+    layouts.check(bench, info, samples)
+    outputs.check(bench, info, samples)
+    errors(bench, info)
+    gradients.check(bench, info)
+
+
+def program(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A program of one call; it takes (input, args, kwargs)."""
+    return lambda value, args, kwargs: function(value, *args, **kwargs)
+
+
+def of(sample: Any) -> tuple[Any, Any, Any]:
+    """A sample's arguments for a program."""
+    return sample.input, tuple(sample.args), dict(sample.kwargs)
+
+
+def variants(info: Any) -> dict[str, Callable[..., Any]]:
+    """The other ways to call the operator."""
+    found = {"method": info.method_variant, "operator": info.operator_variant}
+    for alias in info.aliases:
+        found[f"alias {alias.name}"] = alias.op
+        found[f"alias {alias.name} method"] = alias.method_variant
+    return {name: function for name, function in found.items() if function is not None}
+
+
+def inplace_variants(info: Any) -> dict[str, Callable[..., Any]]:
+    found = {"inplace": info.inplace_variant, "inplace operator": info.inplace_operator_variant}
+    for alias in info.aliases:
+        found[f"alias {alias.name} inplace"] = alias.inplace_variant
+    return {name: function for name, function in found.items() if function is not None}
+
+
+def calls(bench: Bench, info: Any, samples: list[Any]) -> None:
+    for number, sample in bench.samples(samples, "function"):
+        bench.run("function", number, program(info.op), *of(sample))
+    for name, function in variants(info).items():
+        for number, sample in bench.samples(samples, name, most=3):
+            bench.run(name, number, program(function), *of(sample))
+    for name, function in inplace_variants(info).items():
+        fitting = [s for s in samples if not s.broadcasts_input]
+        for number, sample in bench.samples(fitting, name, most=None if name == "inplace" else 3):
+            bench.run(name, number, program(function), *of(sample))
+
+
+def errors(bench: Bench, info: Any) -> None:
+    """Wrong calls: PyTorch's own, once for each operator."""
+    if info.error_inputs_func is None or bench.case.torch_dtype != sorted(info.supported_dtypes("cpu"), key=str)[0]:
+        return
+    bench.seed()
+    for number, wrong in bench.samples(info.error_inputs("cpu"), "error inputs"):
+        bench.run("error inputs", number, program(info.op), *of(wrong.sample_input))
