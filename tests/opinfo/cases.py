@@ -61,11 +61,19 @@ def optimizers() -> dict[str, Any]:
     return {info.name: info for info in optim_db}
 
 
+def planted() -> dict[str, Any]:
+    """Entries that misbehave, for the tests of the harness; `all_cases` leaves them out."""
+    from .planted import ENTRIES
+
+    return dict(ENTRIES)
+
+
 DATABASES: dict[str, Callable[[], dict[str, Any]]] = {
     "ops": operators,
     "foreach": foreach,
     "modules": modules,
     "optimizers": optimizers,
+    "planted": planted,
 }
 
 
@@ -84,6 +92,7 @@ def all_cases() -> list[Case]:
     return sorted(
         Case(database, name, str(dtype).removeprefix("torch."))
         for database, entries in DATABASES.items()
+        if database != "planted"
         for name, info in entries().items()
         for dtype in dtypes_of(database, info)
     )

@@ -56,7 +56,10 @@ class Plan:
     Attributes:
         depth: the most samples a check looks at; None for all.
         checks: shell patterns of the checks to do.
+        host_arguments: the operator wants the tensors among its further arguments on the CPU.
     """
+
+    host_arguments = False
 
     def __init__(self, depth: int | None = None, checks: str = "*") -> None:
         self.depth = depth

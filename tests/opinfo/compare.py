@@ -156,9 +156,8 @@ def parts(t: torch.Tensor) -> list[torch.Tensor]:
 
 def real(t: torch.Tensor) -> torch.Tensor:
     """Resolved, contiguous, without complex numbers."""
-    t = t.resolve_conj().resolve_neg()
-    t = torch.view_as_real(t) if t.dtype.is_complex else t
-    return t.clone(memory_format=torch.contiguous_format).reshape(-1)
+    t = torch.empty(t.shape, dtype=t.dtype).copy_(t)
+    return (torch.view_as_real(t) if t.dtype.is_complex else t).reshape(-1)
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -29,6 +29,11 @@ class Uninitialised(Entry):
 
 
 @dataclass(frozen=True)
+class HostArguments(Entry):
+    """PyTorch wants the tensors among the operator's further arguments on the CPU, for every device."""
+
+
+@dataclass(frozen=True)
 class Crashing(Entry):
     """Checks that are not done, because PyTorch's own CPU kernel kills the process."""
 
@@ -64,6 +69,7 @@ class Expectations:
     """The whole list."""
 
     uninitialised: list[Uninitialised] = field(default_factory=list)
+    host_arguments: list[HostArguments] = field(default_factory=list)
     crashing: list[Crashing] = field(default_factory=list)
     close: list[Close] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
@@ -75,6 +81,9 @@ class Expectations:
 
     def leaves_memory(self, case: Case) -> bool:
         return any(entry.about(case) for entry in self.uninitialised)
+
+    def wants_host_arguments(self, case: Case) -> bool:
+        return any(entry.about(case) for entry in self.host_arguments)
 
     def crashes_cpu(self, case: Case, check: str) -> bool:
         return any(e.about(case) and any(fnmatch.fnmatchcase(check, p) for p in e.checks) for e in self.crashing)

@@ -19,10 +19,10 @@ def check(bench: Bench, info: Any) -> None:
     dtype = bench.case.torch_dtype
     if not info.supports_autograd or dtype not in info.supported_backward_dtypes("cpu"):
         return
-    from .operators import of
+    from .operators import of, samples_of
 
     bench.seed()
-    samples = list(info.sample_inputs("cpu", dtype, requires_grad=True))
+    samples = samples_of(bench, info, requires_grad=True)
     for number, sample in bench.samples(samples, "gradient"):
         bench.run("gradient", number, backward(info.op, sample.output_process_fn_grad), *of(sample))
     if info.inplace_variant is not None and info.supports_inplace_autograd:
@@ -73,15 +73,20 @@ def backward(function: Callable[..., Any], finish: Callable[[Any], Any], twice: 
         result = function(value, *args, **kwargs)
         first = pull(needing(finish(result)), inputs, twice)
         if not twice:
-            return result, first
+            return result, [plain(g) for g in first]
         # Sums, so their memory layout is that of the term that came first: not compared.
         return result, [compact(g) for g in pull(needing(first), inputs, False)]
 
     return run
 
 
+def plain(t: torch.Tensor | None) -> torch.Tensor | None:
+    """Without its history: whether a gradient is a view of something is the formula's affair."""
+    return t if t is None else t.detach()
+
+
 def compact(t: torch.Tensor | None) -> torch.Tensor | None:
-    return t if t is None else t.contiguous()
+    return t if t is None or t.layout != torch.strided else t.detach().contiguous()
 
 
 def pull(outputs: list[torch.Tensor], inputs: list[torch.Tensor], again: bool) -> list[torch.Tensor | None]:

@@ -38,7 +38,8 @@ def conjugated(t: torch.Tensor) -> torch.Tensor | None:
 
 
 def negated(t: torch.Tensor) -> torch.Tensor | None:
-    return torch._neg_view(-t) if t.dtype.is_floating_point or t.dtype.is_complex else None
+    fractions = t.dtype.is_floating_point or t.dtype.is_complex
+    return torch._neg_view(-t) if fractions and t.dtype.itemsize > 1 else None  # one-byte formats do not negate
 
 
 def empty(t: torch.Tensor) -> torch.Tensor | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map
 
 CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class OnHost:
+    """A tensor that PyTorch wants on the CPU whatever the device is."""
+
+    tensor: torch.Tensor
 
 
 class Mirror:
@@ -34,6 +42,8 @@ class Mirror:
             if id(value) not in self._tensors:
                 self._tensors[id(value)] = (value, self._copy(value))
             return self._tensors[id(value)][1]
+        if isinstance(value, OnHost):
+            return value.tensor.clone()
         if isinstance(value, torch.Generator):
             return torch.Generator(self.device).manual_seed(value.initial_seed())
         if isinstance(value, torch.device) and value.type == "cpu":

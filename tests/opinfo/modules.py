@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .checks import Bench
-from .gradients import compact, needing, pull
+from .gradients import compact, needing, plain, pull
 from .layouts import every, reversed_strides
 
 PARAMETERS_SEED = 99
@@ -89,7 +89,7 @@ def trained(
         wanted = [*needing((args, kwargs)), *module.parameters()]
         first = pull(needing(result), wanted, twice)
         second = [compact(g) for g in pull(needing(first), wanted, False)] if twice else []
-        return result, [] if twice else first, second, {name: t.detach() for name, t in module.state_dict().items()}
+        return result, [] if twice else [plain(g) for g in first], second, {name: t.detach() for name, t in module.state_dict().items()}
 
     return program
 

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from . import gradients, layouts, outputs
 from .checks import Bench
+from .mirror import OnHost
 
 
 def check(bench: Bench, info: Any) -> None:
     """Everything about an OpInfo."""
-    dtype = bench.case.torch_dtype
     bench.seed()
-    samples = list(info.sample_inputs("cpu", dtype, requires_grad=False))
+    samples = samples_of(bench, info, requires_grad=False)
     calls(bench, info, samples)
     layouts.check(bench, info, samples)
     outputs.check(bench, info, samples)
     errors(bench, info)
     gradients.check(bench, info)
+
+
+def samples_of(bench: Bench, info: Any, requires_grad: bool) -> list[Any]:
+    """PyTorch's samples, made on the CPU."""
+    samples = list(info.sample_inputs("cpu", bench.case.torch_dtype, requires_grad=requires_grad))
+    if bench.plan.host_arguments:
+        for sample in samples:
+            sample.args = tuple(OnHost(a) if isinstance(a, torch.Tensor) else a for a in sample.args)
+    return samples
 
 
 def program(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -53,6 +53,7 @@ class ReviewedPlan(Plan):
     def __init__(self, case: Case, settings: Settings) -> None:
         super().__init__(settings.depth, settings.checks)
         self.case = case
+        self.host_arguments = REVIEWED.wants_host_arguments(case)
 
     def wants(self, check: str) -> bool:
         return super().wants(check) and not REVIEWED.crashes_cpu(self.case, check)
@@ -63,9 +64,15 @@ class ReviewedPlan(Plan):
 
 def judge(case: Case, settings: Settings, tell: Any = lambda text: None) -> Result:
     """Carry out one case in this process."""
-    from . import modules, operators, optimizers
+    from . import modules, operators, optimizers, planted
 
-    groups = {"ops": operators.check, "foreach": operators.check, "modules": modules.check, "optimizers": optimizers.check}
+    groups = {
+        "ops": operators.check,
+        "foreach": operators.check,
+        "modules": modules.check,
+        "optimizers": optimizers.check,
+        "planted": planted.check,
+    }
     start = time.monotonic()
     info = database(case.database)[case.name]
     trial = Trial(
