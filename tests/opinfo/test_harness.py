@@ -65,7 +65,7 @@ def test_a_crash_and_an_endless_loop_cost_their_own_case_only():
 
 
 def test_a_copy_keeps_strides_storages_identities_and_lazy_bits():
-    base = torch.arange(12, dtype=torch.complex64).reshape(3, 4)
+    base = torch.arange(12).to(torch.complex64).reshape(3, 4)
     row, flipped = base[1], torch.conj(base.t())
     copies = Mirror(torch.device("flagos:0"))([base, row, flipped, base])
     assert copies[0] is copies[3]

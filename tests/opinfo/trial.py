@@ -31,6 +31,7 @@ class Side:
     error: Exception | None = None
     warnings: set[str] = field(default_factory=set)
     arguments: list[torch.Tensor] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)  # of the arguments, before the program
     drew: bool = False  # random numbers
 
     @classmethod
@@ -39,7 +40,7 @@ class Side:
     ) -> Side:
         mirror = Mirror(device)
         copies = mirror(arguments)
-        side = cls(device, arguments=mirror.tensors)
+        side = cls(device, arguments=mirror.tensors, versions=[t._version for t in mirror.tensors])
         seed_all(device, seed)
         before = torch.get_rng_state() if device == CPU else None
         with warnings.catch_warnings(record=True) as caught:
