@@ -24,6 +24,8 @@ def start() -> None:
     Raises:
         ImportError: the device cannot work here; one sentence with the remedy.
     """
+    if getattr(getattr(torch, NAME, None), "__name__", None) == "torch_fl.flagos":
+        return  # importlib.reload, which interactive shells do by themselves
     _refuse_other_owner()
     compat.report_retired()
     built = _compatibility()

@@ -143,6 +143,8 @@ void DeviceAllocator::set_fraction(c10::DeviceIndex index, double fraction) {
   checked_cache(index).set_fraction(fraction);
 }
 
+double DeviceAllocator::fraction(c10::DeviceIndex index) { return checked_cache(index).fraction(); }
+
 std::vector<SegmentSnapshot> DeviceAllocator::snapshot() {
   std::vector<SegmentSnapshot> result;
   for (int i = 0; i < device_count(); ++i)

@@ -27,6 +27,7 @@ class TORCH_FL_API DeviceAllocator final : public c10::DeviceAllocator {
 
   std::vector<SegmentSnapshot> snapshot();
   void set_fraction(c10::DeviceIndex index, double fraction);
+  double fraction(c10::DeviceIndex index);
 };
 
 TORCH_FL_API DeviceAllocator& allocator();

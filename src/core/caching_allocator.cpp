@@ -297,10 +297,16 @@ void DeviceCache::empty_cache() {
   release_cached();
 }
 
+double DeviceCache::fraction() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return fraction_;
+}
+
 void DeviceCache::set_fraction(double fraction) {
-  TORCH_CHECK_VALUE(fraction > 0 && fraction <= 1, "flagos: the memory fraction must be in (0, 1], got ", fraction);
+  TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "flagos: the memory fraction must be in [0, 1], got ", fraction);
   const auto total = static_cast<double>(memory_info(device_).second);
   std::lock_guard<std::mutex> lock(mutex_);
+  fraction_ = fraction;
   limit_ = fraction == 1 ? SIZE_MAX : static_cast<size_t>(total * fraction);
 }
 

@@ -72,6 +72,7 @@ class DeviceCache {
   void empty_cache();
 
   void set_fraction(double fraction);  // of the device's memory, at most
+  double fraction();
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peak();
   void reset_accumulated();
@@ -114,6 +115,7 @@ class DeviceCache {
   std::pair<c10::StreamId, Pool*> last_pool_[2] = {{-1, nullptr}, {-1, nullptr}};  // of large and small blocks
   std::deque<std::pair<flagos_event, Block*>> events_;
   std::set<Segment*> segments_;
+  double fraction_ = 1;
   size_t limit_ = SIZE_MAX;  // bytes reserved at most
   Stats stats_;
 };

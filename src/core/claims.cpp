@@ -18,11 +18,12 @@ bool is_view(const c10::FunctionSchema& schema) {
 }
 
 // Composites that work between devices, on storages or on the bare description of a tensor.
-constexpr std::array<std::string_view, 22> kLeftToComposites = {
+constexpr std::array<std::string_view, 23> kLeftToComposites = {
     "copy",         "copy_",         "_foreach_copy", "_foreach_copy_",    "_lazy_clone",    "lift",
     "resize",       "resize_as",     "resize_as_",    "_resize_output",    "_resize_output_", "set",
     "_unsafe_view", "unsafe_split",  "unsafe_split_with_sizes", "_has_same_storage_numel", "is_same_size",
     "_new_zeros_with_same_feature_meta", "convolution_overrideable", "convolution_backward_overrideable",
+    "_pack_padded_sequence",  // the sizes it gives stay on the CPU
     "_scaled_dot_product_fused_attention_overrideable", "_scaled_dot_product_fused_attention_overrideable_backward"};
 
 bool composite_taken_whole(const c10::OperatorHandle& op) {
@@ -31,6 +32,7 @@ bool composite_taken_whole(const c10::OperatorHandle& op) {
   name.remove_prefix(std::string_view("aten::").size());
   if (name.find("sparse") != std::string_view::npos || name.find("coalesced") != std::string_view::npos) return false;
   if (std::find(kLeftToComposites.begin(), kLeftToComposites.end(), name) != kLeftToComposites.end()) return false;
+  if (name == "kaiser_window") return true;  // the one factory that calls a kernel table of the CPU's
   const OperatorPlan plan(op);
   // Draws without a generator argument would come from the CPU's default generator.
   if (op.hasTag(at::Tag::nondeterministic_seeded) && !plan.random) return false;
@@ -45,8 +47,12 @@ bool composite_taken_whole(const c10::OperatorHandle& op) {
 }  // namespace
 
 bool claimed(const c10::OperatorHandle& op) {
-  if (op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_view(op.schema())) return false;
-  return op.hasKernelForDispatchKey(DispatchKey::CPU) || composite_taken_whole(op);
+  if (is_view(op.schema())) return false;
+  const bool cpu = op.hasKernelForDispatchKey(DispatchKey::CPU);
+  // Where PyTorch has both, back ends with a kernel get a derivative formula and the others take the operator apart.
+  if (op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd))
+    return cpu && op.hasKernelForDispatchKey(DispatchKey::Autograd);
+  return cpu || composite_taken_whole(op);
 }
 
 }  // namespace torch_fl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copy.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/copy_native.h>
@@ -13,6 +14,14 @@ namespace torch_fl {
 namespace {
 
 bool on_device(const at::Tensor& tensor) { return tensor.device().type() == kDevice; }
+
+// At the call, and not when a stream gets to it.
+void refuse_other_shape(const at::Tensor& source, const at::Tensor& target) {
+  if (C10_LIKELY(source.sizes() == target.sizes())) return;
+  const auto both = at::infer_size(target.sizes(), source.sizes());  // throws in PyTorch's words
+  TORCH_CHECK(target.sizes().equals(both), "output with shape ", target.sizes(), " doesn't match the broadcast shape ",
+              c10::IntArrayRef(both));
+}
 
 // The bytes can move as they lie.
 bool is_plain(const at::Tensor& source, const at::Tensor& target) {
@@ -46,6 +55,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool no
   TORCH_CHECK(source.defined() && target.defined(), "flagos: copy of an undefined tensor");
   TORCH_CHECK_NOT_IMPLEMENTED(source.layout() == c10::kStrided && target.layout() == c10::kStrided,
                               "flagos: a copy from ", source.layout(), " to ", target.layout(), " is not supported");
+  refuse_other_shape(source, target);
   if (target.numel() == 0) return target;
   const c10::Stream stream = current_stream(on_device(source) ? source.device().index() : target.device().index());
   const bool inside = on_device(source) && on_device(target);

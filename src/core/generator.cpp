@@ -3,15 +3,18 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
+#include <c10/util/accumulate.h>
 
+#include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 namespace torch_fl {
 namespace {
 
 constexpr int64_t kStateBytes = 16;
+
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;  // SplitMix64's increment
 
 // SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring positions give unrelated seeds.
 uint64_t mixed(uint64_t value) {
@@ -26,26 +29,32 @@ Generator::Generator(c10::DeviceIndex index)
     : c10::GeneratorImpl({kDevice, index}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 PhiloxPosition Generator::reserve(uint64_t draws) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const PhiloxPosition here{seed_, offset_};
-  offset_ += (std::max<uint64_t>(draws, 1) + 3) / 4 * 4;
+  std::lock_guard<std::mutex> lock(stream_->mutex);
+  const PhiloxPosition here = stream_->position;
+  stream_->position.offset += (std::max<uint64_t>(draws, 1) + 3) / 4 * 4;
   return here;
 }
 
-void Generator::set_current_seed(uint64_t seed) {
-  seed_ = seed;
-  offset_ = 0;
+PhiloxPosition Generator::position() const {
+  std::lock_guard<std::mutex> lock(stream_->mutex);
+  return stream_->position;
 }
+
+void Generator::move_to(PhiloxPosition position) {
+  TORCH_CHECK(position.offset % 4 == 0, "flagos: a Philox offset must be a multiple of 4, got ", position.offset);
+  std::lock_guard<std::mutex> lock(stream_->mutex);
+  stream_->position = position;
+}
+
+void Generator::set_current_seed(uint64_t seed) { move_to({seed, 0}); }
 
 uint64_t Generator::seed() {
-  set_current_seed(c10::detail::getNonDeterministicRandom());
-  return seed_;
+  const uint64_t seed = c10::detail::getNonDeterministicRandom();
+  set_current_seed(seed);
+  return seed;
 }
 
-void Generator::set_offset(uint64_t offset) {
-  TORCH_CHECK(offset % 4 == 0, "flagos: a Philox offset must be a multiple of 4, got ", offset);
-  offset_ = offset;
-}
+void Generator::set_offset(uint64_t offset) { move_to({current_seed(), offset}); }
 
 void Generator::set_state(const c10::TensorImpl& state) {
   at::detail::check_rng_state(state);
@@ -53,21 +62,32 @@ void Generator::set_state(const c10::TensorImpl& state) {
               state.numel());
   uint64_t words[2];
   std::memcpy(words, state.data(), kStateBytes);
-  seed_ = words[0];
-  set_offset(words[1]);
+  move_to({words[0], words[1]});
 }
 
 c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
   auto state = at::detail::empty_cpu({kStateBytes}, at::kByte);
-  const uint64_t words[2] = {seed_, offset_};
+  const auto here = position();
+  const uint64_t words[2] = {here.seed, here.offset};
   std::memcpy(state.mutable_data_ptr(), words, kStateBytes);
   return state.getIntrusivePtr();
 }
 
+c10::intrusive_ptr<c10::GeneratorImpl> Generator::graphsafe_get_state() const {
+  auto other = c10::make_intrusive<Generator>(device().index());
+  other->stream_ = stream_;
+  return other;
+}
+
+void Generator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) {
+  const auto* generator = dynamic_cast<const Generator*>(other.get());
+  TORCH_CHECK(generator, "Expected a '", kDevice, "' generator but found '", other->device().type(), "'");
+  stream_ = generator->stream_;
+}
+
 Generator* Generator::clone_impl() const {
   auto* copy = new Generator(device().index());
-  copy->seed_ = seed_;
-  copy->offset_ = offset_;
+  copy->move_to(position());
   return copy;
 }
 
@@ -89,12 +109,48 @@ at::Generator new_generator(c10::DeviceIndex index) {
   return at::make_generator<Generator>(index);
 }
 
-at::Generator cpu_generator(const std::optional<at::Generator>& generator, c10::DeviceIndex index, uint64_t draws) {
-  const at::Generator& source = generator && generator->defined() ? *generator : default_generator(index);
-  TORCH_CHECK(source.device().type() == kDevice, "Expected a '", c10::Device(kDevice, index),
-              "' device type for generator but found '", source.device().type(), "'");
+uint64_t draws_of(const OperatorPlan& plan, const torch::jit::Stack& stack) {
+  uint64_t most = 0;
+  auto count = [&most](const at::Tensor& tensor) {
+    if (tensor.defined()) most = std::max(most, static_cast<uint64_t>(tensor.numel()));
+  };
+  const c10::IValue* arguments = &stack[stack.size() - plan.arguments];
+  for (const auto& argument : plan.interesting) {
+    const c10::IValue& value = arguments[argument.position];
+    if (value.isTensor()) count(value.toTensor());
+    if (value.isTensorList())
+      for (const at::Tensor& tensor : value.toTensorVector()) count(tensor);
+  }
+  if (most > 0) return most;
+  const auto first = std::find_if(arguments, arguments + plan.arguments, [](const c10::IValue& value) { return value.isIntList(); });
+  if (first != arguments + plan.arguments)  // a factory's size
+    return static_cast<uint64_t>(c10::multiply_integers(first->toIntVector()));
+  if (plan.arguments > 0 && arguments->isInt()) return static_cast<uint64_t>(std::max<int64_t>(arguments->toInt(), 0));  // randperm's n
+  return most;
+}
+
+at::Generator cpu_generator(const c10::IValue& generator, c10::DeviceIndex index, uint64_t draws) {
+  const at::Generator source =
+      generator.isGenerator() && generator.toGenerator().defined() ? generator.toGenerator() : default_generator(index);
+  TORCH_CHECK(source.device().type() == kDevice, "Expected a '", kDevice, "' device type for generator but found '",
+              source.device().type(), "'");
   const auto here = static_cast<Generator*>(source.unsafeGetGeneratorImpl())->reserve(draws);
-  return at::detail::createCPUGenerator(mixed(here.seed ^ mixed(here.offset + 0x9e3779b97f4a7c15ull)));
+  uint64_t word = mixed(here.seed ^ mixed(here.offset + kGolden));
+  auto made = at::make_generator<at::CPUGeneratorImpl>(word);
+  // The engine's own seeding keeps 32 bits, of which two equal ones turn up within 2^16 draws: all of its state is filled.
+  at::mt19937_data_pod state{};
+  state.seed_ = word;
+  state.left_ = 1;  // the next number makes the next 624
+  state.seeded_ = true;
+  for (size_t i = 0; i < state.state_.size(); i += 2) {
+    const uint64_t bits = mixed(word += kGolden);
+    state.state_[i] = static_cast<uint32_t>(bits);
+    state.state_[i + 1] = static_cast<uint32_t>(bits >> 32);
+  }
+  static thread_local at::mt19937 engine;  // its constructor seeds, which takes as long as the loop above
+  engine.set_data(state);
+  made.get<at::CPUGeneratorImpl>()->set_engine(engine);
+  return made;
 }
 
 }  // namespace torch_fl

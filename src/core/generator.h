@@ -4,9 +4,14 @@
 #pragma once
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/stack.h>
+
+#include <memory>
+#include <mutex>
 
 #include "device.h"
 #include "macros.h"
+#include "operator_plan.h"
 
 namespace torch_fl {
 
@@ -23,25 +28,37 @@ class Generator final : public c10::GeneratorImpl {
   PhiloxPosition reserve(uint64_t draws);
 
   void set_current_seed(uint64_t seed) override;
-  uint64_t current_seed() const override { return seed_; }
+  uint64_t current_seed() const override { return position().seed; }
   uint64_t seed() override;  // from the system's entropy
   void set_offset(uint64_t offset) override;
-  uint64_t get_offset() const override { return offset_; }
+  uint64_t get_offset() const override { return position().offset; }
   void set_state(const c10::TensorImpl& state) override;  // uint8[16] on the CPU: seed, offset (little endian)
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
 
- private:
-  Generator* clone_impl() const override;
+  // A generator of the same stream: what either draws, the other does not.
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
+  void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override;
 
-  uint64_t seed_ = c10::default_rng_seed_val;
-  uint64_t offset_ = 0;
+ private:
+  struct Stream {
+    std::mutex mutex;
+    PhiloxPosition position{c10::default_rng_seed_val, 0};
+  };
+  Generator* clone_impl() const override;
+  PhiloxPosition position() const;
+  void move_to(PhiloxPosition position);
+
+  std::shared_ptr<Stream> stream_ = std::make_shared<Stream>();
 };
 
 TORCH_FL_API const at::Generator& default_generator(c10::DeviceIndex index);
 at::Generator new_generator(c10::DeviceIndex index);  // negative: the current device
 
-// A CPU generator for one operator, seeded from the device stream that `generator` (or the device's default) holds.
-// `draws` is how many numbers the operator may consume.
-at::Generator cpu_generator(const std::optional<at::Generator>& generator, c10::DeviceIndex index, uint64_t draws);
+// A CPU generator for one call, seeded from the device stream that the argument `generator` (or, without one, the device's
+// default) holds. `draws` is how much of that stream the call takes.
+at::Generator cpu_generator(const c10::IValue& generator, c10::DeviceIndex index, uint64_t draws);
+
+// How many numbers the call on the stack may draw: one for each element of its largest tensor, or of the size it names.
+uint64_t draws_of(const OperatorPlan& plan, const torch::jit::Stack& stack);
 
 }  // namespace torch_fl

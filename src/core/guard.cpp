@@ -26,8 +26,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Device exchangeDevice(c10::Device device) const override { return {kDevice, exchange_device(device.index())}; }
   void synchronizeDevice(const c10::DeviceIndex index) const override { synchronize_device(index); }
 
-  // All data types. PyTorch 2.10 may not ask for it yet, so no `override` here.
-  c10::DeviceCapability getDeviceCapability(c10::Device) const { return {}; }
+  // All data types but the quantized. PyTorch 2.10 may not ask for it yet, so no `override` here.
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const {
+    checked_index(device);
+    c10::DeviceCapability capability;
+    auto& types = capability.capability_data.supported_scalar_types;
+    types.has_QInt8 = types.has_QUInt8 = types.has_QInt32 = types.has_QUInt4x2 = types.has_QUInt2x4 = 0;
+    return capability;
+  }
 
   // The engine asks for the current stream on the thread that calls backward().
   c10::Stream getStream(c10::Device device) const override {

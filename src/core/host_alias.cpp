@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "sparse_parts.h"
+
 namespace torch_fl {
 namespace {
 
@@ -65,6 +67,11 @@ const at::Tensor& HostAliases::of(const at::Tensor& device, bool written) {
     pair.written |= written;
     return pair.host;
   }
+  if (C10_UNLIKELY(is_sparse_layout(device))) {
+    at::Tensor host = map_parts(device, c10::kCPU, [&](const at::Tensor& part) { return of(part, written); });
+    pairs_.push_back({device, std::move(host), written});
+    return pairs_.back().host;
+  }
   auto host = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage_of(device.storage())),
                                                        c10::DispatchKeySet(c10::DispatchKey::CPU), device.dtype());
   copy_geometry(device, host);
@@ -77,16 +84,16 @@ at::Tensor HostAliases::result(const at::Tensor& host, c10::Stream stream) {
   if (!host.defined()) return host;
   for (auto& pair : pairs_)
     if (pair.host.is_same(host)) return pair.device;
+  if (C10_UNLIKELY(host.device().is_cpu() && is_sparse_layout(host)))
+    return map_parts(host, stream.device(), [&](const at::Tensor& part) { return result(part, stream); });
   TORCH_CHECK_NOT_IMPLEMENTED(host.device().is_cpu() && host.layout() == c10::kStrided && !host.is_quantized(),
                               "flagos: the result is a ", host.layout(), host.is_quantized() ? " quantized" : "",
                               " tensor on ", host.device(), ", which flagos tensors cannot be yet; compute it on the CPU");
   auto* impl = host.storage().unsafeGetStorageImpl();
   c10::Storage storage;
-  bool view = false;
   for (auto& pair : storages_) {
     if (pair.host.unsafeGetStorageImpl() != impl) continue;
     storage = c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(pair.device));
-    view = true;
   }
   for (auto& [made, device] : adopted_)
     if (made == impl) storage = device;
@@ -96,9 +103,8 @@ at::Tensor HostAliases::result(const at::Tensor& host, c10::Stream stream) {
     storage = device_storage(device_memory(impl, alone, stream), bytes);
     if (!alone) adopted_.emplace_back(impl, storage);
   }
-  const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
-  auto made = view ? at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys, host.dtype())
-                   : at::detail::make_tensor<c10::TensorImpl>(std::move(storage), keys, host.dtype());
+  auto made = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                                       host.dtype());
   copy_geometry(host, made);
   copy_bits(host, made);
   return made;
@@ -114,6 +120,10 @@ void HostAliases::write_back(c10::Stream stream) {
   }
   for (auto& pair : pairs_) {
     if (!pair.written) continue;
+    if (C10_UNLIKELY(is_sparse_layout(pair.host))) {
+      assign_parts(pair.device, pair.host, [&](const at::Tensor& part) { return result(part, stream); });
+      continue;
+    }
     auto* known = pair.host.storage().unsafeGetStorageImpl();
     bool moved = true;
     for (auto& storage : storages_) moved &= storage.host.unsafeGetStorageImpl() != known;

@@ -32,16 +32,16 @@ class Call {
       const c10::IValue& value = at(argument.position);
       switch (argument.kind) {
         case Kind::tensor:
-          if (value.isTensor()) visit(value.toTensor());
+          if (value.isTensor()) visit(value.toTensor(), argument);
           break;
         case Kind::tensor_list:
           if (value.isTensorList())
-            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
+            for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor, argument);
           break;
         case Kind::optional_tensor_list:
           if (value.isList())
             for (const c10::IValue& item : value.toListRef())
-              if (item.isTensor()) visit(item.toTensor(), /*index=*/true);
+              if (item.isTensor()) visit(item.toTensor(), argument);
           break;
         case Kind::device:
           if (value.isDevice() && value.toDevice().type() == kDevice && device_ < 0)
@@ -52,10 +52,11 @@ class Call {
       }
     }
     if (device_ < 0) device_ = current_device();
-    if (host_tensor_ && !plan_.cpu_indices) complain();
+    if (host_tensor_) complain();
   }
 
   void replace_arguments() {
+    const uint64_t draws = plan_.random ? draws_of(plan_, *stack_) : 0;
     for (const auto& argument : plan_.interesting) {
       c10::IValue& value = at(argument.position);
       switch (argument.kind) {
@@ -69,7 +70,7 @@ class Call {
           if (value.isList()) replace_optional_list(value, argument.written);
           break;
         case Kind::generator:
-          value = cpu_generator(value.isGenerator() ? std::make_optional(value.toGenerator()) : std::nullopt, device_, draws());
+          value = cpu_generator(value, device_, draws);
           break;
         case Kind::device:
           if (value.isDevice()) value = c10::Device(c10::kCPU);
@@ -99,13 +100,13 @@ class Call {
  private:
   c10::IValue& at(size_t position) { return (*stack_)[stack_->size() - plan_.arguments + position]; }
 
-  void visit(const at::Tensor& tensor, bool index = false) {
+  void visit(const at::Tensor& tensor, const OperatorPlan::Argument& argument) {
     if (!tensor.defined()) return;
     const c10::Device device = tensor.device();
     if (C10_LIKELY(device.type() == kDevice)) {
       if (device_ < 0) device_ = device.index();
       if (C10_UNLIKELY(device_ != device.index())) complain(device);
-    } else if (tensor.dim() > 0 && !index) {  // a scalar may live on the CPU, as for CUDA's kernels
+    } else if (argument.written || (tensor.dim() > 0 && !argument.host)) {  // a scalar may be read from the CPU, as by CUDA's kernels
       host_tensor_ = true;
       other_ = device;
     }
@@ -119,7 +120,9 @@ class Call {
   void replace(c10::IValue& value, bool written) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined() || tensor.device().type() != kDevice) return;
-    value = aliases_.of(tensor, written);
+    at::Tensor host = aliases_.of(tensor, written);
+    if (C10_UNLIKELY(plan_.asks_gradients && tensor.requires_grad())) host.set_requires_grad(true);
+    value = std::move(host);
   }
 
   void replace_list(c10::IValue& value, bool written) {
@@ -143,13 +146,6 @@ class Call {
     value = std::move(hosts);
   }
 
-  // How many numbers a random operator may draw: one for each element of its largest tensor.
-  uint64_t draws() const {
-    int64_t most = 1;
-    for (const auto& pair : aliases_.pairs()) most = std::max(most, pair.device.numel());
-    return static_cast<uint64_t>(most);
-  }
-
   const OperatorPlan& plan_;
   torch::jit::Stack* const stack_;
   HostAliases aliases_;
@@ -158,12 +154,32 @@ class Call {
   c10::Device other_{c10::kCPU};
 };
 
-void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+// The CPU's key of the layout that the call was dispatched for.
+c10::DispatchKey cpu_key(c10::DispatchKeySet keys) {
+  constexpr c10::DispatchKeySet sparse({c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
+  if (C10_LIKELY(!keys.has_any(sparse))) return c10::DispatchKey::CPU;
+  const auto layout = c10::toFunctionalityKey(keys.highestPriorityTypeId());
+  return c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::CPUBit);
+}
+
+// PyTorch's ADInplaceOrView layer counts the versions of written tensors, but leaves those in lists to the kernel.
+void count_versions(const OperatorPlan& plan, const torch::jit::Stack& stack) {
+  for (const auto& argument : plan.interesting) {
+    const c10::IValue& value = stack[stack.size() - plan.arguments + argument.position];
+    if (!argument.written || !value.isTensorList()) continue;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
+void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+         torch::jit::Stack* stack) {
   ensure_initialized();
   match_caller_threads();
   served(route);
   Call call(plan, stack);
   call.find_device();
+  if (C10_UNLIKELY(plan.writes_lists)) count_versions(plan, *stack);
   const c10::Stream stream = current_stream(call.device());
   if (C10_UNLIKELY(stream.id() != 0 || !stream_idle(stream))) {
     if (run_queued(plan, op, stack, stream)) return;
@@ -172,7 +188,7 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   DeviceResults results_on(stream);
   call.replace_arguments();
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  op.redispatchBoxed(c10::DispatchKeySet(cpu_key(keys)), stack);
   if (plan.writes) call.aliases().write_back(stream);
   call.replace_results(stream);
 }
@@ -181,11 +197,11 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
 
 HostKernel::HostKernel(const c10::OperatorHandle& op) : plan_(op), route_(route(plan_.short_name, "cpu")) {}
 
-void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  run(plan_, route_, op, stack);
+void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  run(plan_, route_, op, keys, stack);
 }
 
-void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   struct Known {
     OperatorPlan plan;
     Route* route;
@@ -203,10 +219,11 @@ void host_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::ji
     }
     entry = slot.get();
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(op.hasKernelForDispatchKey(c10::DispatchKey::CPU) ||
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasKernelForDispatchKey(cpu_key(keys)) ||
                                   op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd),
-                              "flagos: ", entry->plan.name, " has no kernel for flagos and none for the CPU to fall back to");
-  run(entry->plan, entry->route, op, stack);
+                              "flagos: ", entry->plan.name, " has no kernel for flagos and none for ", cpu_key(keys),
+                              " to fall back to");
+  run(entry->plan, entry->route, op, keys, stack);
 }
 
 }  // namespace torch_fl

@@ -24,9 +24,21 @@ OperatorPlan::Kind kind_of(const c10::TypePtr& declared) {
   return Kind::other;
 }
 
-// Operators that take lengths from the host whatever device the data is on, as their CUDA kernels do.
-constexpr std::array<std::string_view, 4> kHostLengths = {"aten::_pack_padded_sequence", "aten::_ctc_loss.Tensor",
-                                                          "aten::_ctc_loss_backward.Tensor", "aten::_foreach_copy_"};
+// Arguments that lie on the host whatever device the data is on, as the CUDA kernels want them.
+bool may_lie_on_host(std::string_view op, const c10::Argument& argument, OperatorPlan::Kind kind) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known = {{
+      {"aten::_ctc_loss", "input_lengths"},
+      {"aten::_ctc_loss", "target_lengths"},
+      {"aten::_ctc_loss_backward", "input_lengths"},
+      {"aten::_ctc_loss_backward", "target_lengths"},
+      {"aten::_foreach_copy_", "src"},
+  }};
+  if (kind == OperatorPlan::Kind::optional_tensor_list) return true;  // indices
+  if (argument.name() == "scalars") return true;
+  for (auto& [name, host] : known)
+    if (op == name && argument.name() == host) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -45,25 +57,25 @@ OperatorPlan::OperatorPlan(const c10::OperatorHandle& op)
       arguments(op.schema().arguments().size()),
       returns(op.schema().returns().size()),
       writes(false),
+      writes_lists(false),
       gives_values(false),
       random(false),
-      cpu_indices(false) {
+      asks_gradients(name == "aten::_sparse_mm_reduce_impl") {
   const auto& schema = op.schema();
   for (size_t i = 0; i < arguments; ++i) {
     const auto& argument = schema.arguments()[i];
     const Kind kind = kind_of(argument.type());
     if (kind == Kind::other) continue;
     const bool written = argument.alias_info() && argument.alias_info()->isWrite();
-    interesting.push_back({static_cast<uint16_t>(i), kind, written});
+    interesting.push_back({static_cast<uint16_t>(i), kind, written, may_lie_on_host(schema.name(), argument, kind)});
     writes |= written;
+    writes_lists |= written && kind == Kind::tensor_list;
     random |= kind == Kind::generator;
-    cpu_indices |= kind == Kind::optional_tensor_list;
   }
   for (const auto& result : schema.returns()) {
     const Kind kind = kind_of(result.type());
     gives_values |= kind != Kind::tensor && kind != Kind::tensor_list;
   }
-  for (auto exception : kHostLengths) cpu_indices |= name == exception;
 }
 
 }  // namespace torch_fl

@@ -15,6 +15,7 @@ struct OperatorPlan {
     uint16_t position;
     Kind kind;
     bool written;  // the operator may write to it
+    bool host;     // may lie on the CPU beside device tensors
   };
 
   explicit OperatorPlan(const c10::OperatorHandle& op);
@@ -25,9 +26,10 @@ struct OperatorPlan {
   size_t returns;
   c10::SmallVector<Argument, 6> interesting;  // the arguments whose kind is not `other`
   bool writes;              // some argument is written
+  bool writes_lists;        // a written argument is a list of tensors
   bool gives_values;        // some result is not a tensor: it needs the data now
   bool random;              // takes a generator
-  bool cpu_indices;         // tensors on the CPU may stand beside device tensors
+  bool asks_gradients;      // the CPU kernel computes more where gradients will be asked for
 };
 
 // "aten::add.Tensor" from its two parts.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pinned.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/Exception.h>
 
 #include <cstring>
 #include <list>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -27,7 +29,7 @@ size_t rounded(size_t bytes) {
 
 void free_pinned(void* context);
 
-class PinnedAllocator final : public c10::Allocator {
+class PinnedAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
@@ -40,11 +42,12 @@ class PinnedAllocator final : public c10::Allocator {
       void* address = nullptr;
       check(platform().malloc_pinned(size, &address), "allocate pinned host memory");
       block = new PinnedBlock{address, size, {}};
-      allocated_ += size;
-      ++calls_;
+      stats_.allocations.increase(1);
+      stats_.allocated_bytes.increase(size);
+      ++stats_.num_host_alloc;
     }
-    active_ += size;
-    ++live_;
+    stats_.active_requests.increase(1);
+    stats_.active_bytes.increase(size);
     return {block->address, block, &free_pinned, c10::Device(c10::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
@@ -52,8 +55,8 @@ class PinnedAllocator final : public c10::Allocator {
 
   void free(PinnedBlock* block) {
     std::lock_guard<std::mutex> lock(mutex_);
-    active_ -= block->size;
-    --live_;
+    stats_.active_requests.decrease(1);
+    stats_.active_bytes.decrease(block->size);
     if (block->events.empty()) {
       ready_[block->size].push_back(block);
     } else {
@@ -69,25 +72,56 @@ class PinnedAllocator final : public c10::Allocator {
     block->events.push_back(event);
   }
 
-  void empty() {
+  bool record_event(void*, void* context, c10::Stream stream) override {
+    hold(static_cast<PinnedBlock*>(context), stream);
+    return true;
+  }
+
+  void empty_cache() override {
+    if (!is_initialized()) return;
     std::lock_guard<std::mutex> lock(mutex_);
     collect();
     for (auto& [size, blocks] : ready_) {
       for (PinnedBlock* block : blocks) {
         platform().free_pinned(block->address);
-        allocated_ -= size;
+        stats_.allocations.decrease(1);
+        stats_.allocated_bytes.decrease(size);
+        ++stats_.num_host_free;
         delete block;
       }
       blocks.clear();
     }
   }
 
-  std::map<std::string, int64_t> stats() {
+  PinnedStats stats() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return {{"allocated_bytes", static_cast<int64_t>(allocated_)},
-            {"active_bytes", static_cast<int64_t>(active_)},
-            {"active_requests", live_},
-            {"num_host_alloc", calls_}};
+    return stats_;
+  }
+
+  // The names of some fields have changed between PyTorch's minors: what this one has is filled.
+  at::HostStats get_stats() override {
+    const PinnedStats here = stats();
+    auto fill = [&here](auto result) {
+      if constexpr (requires { result.active_requests; }) result.active_requests = here.active_requests;
+      if constexpr (requires { result.active_bytes; }) result.active_bytes = here.active_bytes;
+      if constexpr (requires { result.allocations; }) result.allocations = here.allocations;
+      result.allocated_bytes = here.allocated_bytes;
+      result.num_host_alloc = here.num_host_alloc;
+      result.num_host_free = here.num_host_free;
+      return result;
+    };
+    return fill(at::HostStats());
+  }
+
+  void reset_accumulated_stats() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto* stat : all_stats()) stat->reset_accumulated();
+    stats_.num_host_alloc = stats_.num_host_free = 0;
+  }
+
+  void reset_peak_stats() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto* stat : all_stats()) stat->reset_peak();
   }
 
  private:
@@ -97,6 +131,10 @@ class PinnedAllocator final : public c10::Allocator {
     PinnedBlock* block = same.back();
     same.pop_back();
     return block;
+  }
+
+  std::array<PinnedStats::Stat*, 4> all_stats() {
+    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
   }
 
   // Moves blocks whose streams have passed to the cache.
@@ -119,8 +157,7 @@ class PinnedAllocator final : public c10::Allocator {
   std::mutex mutex_;
   std::map<size_t, std::vector<PinnedBlock*>> ready_;
   std::list<PinnedBlock*> waiting_;
-  size_t allocated_ = 0, active_ = 0;
-  int64_t live_ = 0, calls_ = 0;
+  PinnedStats stats_;
 };
 
 PinnedAllocator& instance() {
@@ -148,9 +185,11 @@ bool hold_pinned(const c10::DataPtr& data, c10::Stream stream) {
   return true;
 }
 
-std::map<std::string, int64_t> pinned_stats() { return instance().stats(); }
-void empty_pinned_cache() {
-  if (is_initialized()) instance().empty();
-}
+void register_pinned_allocator() { at::setHostAllocator(kDevice, &instance()); }
+
+PinnedStats pinned_stats() { return instance().stats(); }
+void reset_pinned_peaks() { instance().reset_peak_stats(); }
+void reset_pinned_totals() { instance().reset_accumulated_stats(); }
+void empty_pinned_cache() { instance().empty_cache(); }
 
 }  // namespace torch_fl

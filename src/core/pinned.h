@@ -3,21 +3,29 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
-
-#include <map>
-#include <string>
+#include <c10/core/CachingDeviceAllocator.h>
 
 #include "stream.h"
 
 namespace torch_fl {
 
+struct PinnedStats {
+  using Stat = c10::CachingAllocator::Stat;
+  Stat active_requests, active_bytes;     // what tensors hold, and streams still use
+  Stat allocations, allocated_bytes;      // the same and what is cached
+  int64_t num_host_alloc = 0, num_host_free = 0;
+};
+
 c10::Allocator* pinned_allocator();
+void register_pinned_allocator();  // torch.accelerator finds it there
 bool is_pinned(const void* address);
 
 // Keeps the block behind `data` out of the cache until `stream` has passed this point. False for other memory.
 bool hold_pinned(const c10::DataPtr& data, c10::Stream stream);
 
-TORCH_FL_API std::map<std::string, int64_t> pinned_stats();  // counts and bytes
+TORCH_FL_API PinnedStats pinned_stats();
+TORCH_FL_API void reset_pinned_peaks();
+TORCH_FL_API void reset_pinned_totals();
 TORCH_FL_API void empty_pinned_cache();
 
 }  // namespace torch_fl

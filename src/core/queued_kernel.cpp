@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queued_kernel.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/CPUAllocator.h>
+
+#include <algorithm>
 
 #include "generator.h"
 #include "host_alias.h"
@@ -121,51 +125,90 @@ void queue(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::jit::
   });
 }
 
-}  // namespace
+// What a queued operator leaves on the stack, and where its kernel puts it.
+struct Results {
+  torch::jit::Stack values;
+  std::vector<std::pair<size_t, at::Tensor>> targets;  // position among all result tensors, CPU twin to fill
+};
 
-bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Stream stream) {
-  if (!queueable(plan, op, *stack)) return false;
-  at::AutoDispatchBelowADInplaceOrView below_autograd;
+// Elementwise draws, `x.normal_()`: the result is the argument. One element of its data type tells wrong arguments.
+bool draws_in_place(const OperatorPlan& plan) {
+  const auto tensors = std::count_if(plan.interesting.begin(), plan.interesting.end(),
+                                     [](const auto& argument) { return argument.kind != Kind::generator; });
+  return plan.random && plan.writes && tensors == 1 && plan.returns == 1 && plan.interesting[0].kind == Kind::tensor;
+}
+
+std::optional<Results> results_of_draw(const OperatorPlan& plan, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  static thread_local const at::Generator unused = at::detail::createCPUGenerator();
+  at::Tensor drawn;
+  torch::jit::Stack trial = mapped(plan, stack, [&drawn](const at::Tensor& tensor) {
+    drawn = tensor;
+    return at::empty({1}, tensor.options().device(c10::kCPU));
+  });
+  for (const auto& argument : plan.interesting)
+    if (argument.kind == Kind::generator) trial[argument.position] = unused;
+  try {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &trial);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return Results{{drawn}, {}};
+}
+
+// Asks the operator's Meta kernel. Nothing where the shapes depend on data or the arguments are wrong: the CPU kernel says
+// how, in the CPU's words; and for views and sparse tensors, which no queued kernel fills.
+std::optional<Results> results_of(const OperatorPlan& plan, const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                                  c10::Device device, HostAliases& aliases) {
+  if (draws_in_place(plan)) return results_of_draw(plan, op, stack);
   MetaTwins twins;
-  torch::jit::Stack meta = mapped(plan, *stack, [&](const at::Tensor& tensor) { return twins.of(tensor); });
+  torch::jit::Stack meta = mapped(plan, stack, [&](const at::Tensor& tensor) { return twins.of(tensor); });
   for (const auto& argument : plan.interesting)
     if (argument.kind == Kind::device || argument.kind == Kind::generator)
       meta[argument.position] = argument.kind == Kind::device ? c10::IValue(c10::Device(c10::kMeta)) : c10::IValue();
   try {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &meta);
   } catch (const std::exception&) {
-    return false;  // shapes that depend on data, or wrong arguments: the CPU kernel says which, in the CPU's words
+    return std::nullopt;
   }
-  if (twins.resized()) return false;
+  if (twins.resized()) return std::nullopt;
 
-  const c10::Device device = stream.device();
-  HostAliases aliases;
-  std::vector<std::pair<size_t, at::Tensor>> targets;  // position among all result tensors, CPU twin to fill
-  torch::jit::Stack results;
+  Results results;
   size_t item = 0;
-  bool views = false;
+  bool immediate = false;
   auto settle = [&](const at::Tensor& made) -> at::Tensor {
     const size_t position = item++;
     if (!made.defined()) return made;
     if (at::Tensor same = twins.argument(made); same.defined()) return same;
-    if (twins.shares_memory(made)) {
-      views = true;
+    if (made.layout() != c10::kStrided || twins.shares_memory(made)) {
+      immediate = true;
       return made;
     }
     at::Tensor fresh = new_result(made, device);
-    targets.emplace_back(position, aliases.of(fresh, true));
+    results.targets.emplace_back(position, aliases.of(fresh, true));
     return fresh;
   };
   for (size_t i = meta.size() - plan.returns; i < meta.size(); ++i) {
     if (meta[i].isTensor()) {
-      results.emplace_back(settle(meta[i].toTensor()));
+      results.values.emplace_back(settle(meta[i].toTensor()));
     } else {
       c10::List<at::Tensor> list;
       for (const at::Tensor& made : meta[i].toTensorVector()) list.push_back(settle(made));
-      results.emplace_back(std::move(list));
+      results.values.emplace_back(std::move(list));
     }
   }
-  if (views) return false;
+  if (immediate) return std::nullopt;
+  return results;
+}
+
+}  // namespace
+
+bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::Stream stream) {
+  if (!queueable(plan, op, *stack)) return false;
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::Device device = stream.device();
+  HostAliases aliases;
+  auto results = results_of(plan, op, *stack, device, aliases);
+  if (!results) return false;
 
   // CPU operands are copied now: the caller may change them before the stream gets there.
   torch::jit::Stack arguments = mapped(plan, *stack, [&](const at::Tensor& tensor) {
@@ -174,16 +217,11 @@ bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::
   for (const auto& argument : plan.interesting) {
     c10::IValue& value = arguments[argument.position];
     if (argument.kind == Kind::device && value.isDevice()) value = c10::Device(c10::kCPU);
-    if (argument.kind == Kind::generator) {
-      uint64_t draws = 1;
-      for (const auto& pair : aliases.pairs()) draws = std::max(draws, static_cast<uint64_t>(pair.device.numel()));
-      value = cpu_generator(value.isGenerator() ? std::make_optional(value.toGenerator()) : std::nullopt,
-                            device.index(), draws);
-    }
+    if (argument.kind == Kind::generator) value = cpu_generator(value, device.index(), draws_of(plan, *stack));
   }
-  queue(plan, op, std::move(arguments), std::move(targets), stream);
+  queue(plan, op, std::move(arguments), std::move(results->targets), stream);
   torch::jit::drop(*stack, plan.arguments);
-  for (auto& result : results) stack->push_back(std::move(result));
+  for (auto& result : results->values) stack->push_back(std::move(result));
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "allocator.h"
+#include "autocast.h"
 #include "claims.h"
 #include "composed.h"
 #include "copy.h"
@@ -16,20 +17,18 @@
 #include "guard.h"
 #include "hooks.h"
 #include "host_kernel.h"
+#include "pinned.h"
 #include "platform.h"
+#include "registration.h"
 #include "resize.h"
 #include "route_log.h"
+#include "sparse.h"
 #include "views.h"
 
 namespace torch_fl {
 namespace {
 
 using c10::DispatchKey;
-
-torch::Library& library(const char* name, std::optional<DispatchKey> key) {
-  // Registrations end with their Library: these live as long as the process.
-  return *new torch::Library(torch::Library::IMPL, name, key, __FILE__, __LINE__);
-}
 
 void record_stream(at::Tensor& self, c10::Stream stream) { allocator().recordStream(self.storage().data_ptr(), stream); }
 
@@ -60,8 +59,8 @@ void register_core_operators(torch::Library& m) {
 
 // The bits are resolved by the copy itself, which sees both sides.
 void register_copy_of_lazy_bits() {
-  library("aten", DispatchKey::Conjugate).impl("_copy_from", torch::CppFunction::makeFallthrough());
-  library("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
+  registrations("aten", DispatchKey::Conjugate).impl("_copy_from", torch::CppFunction::makeFallthrough());
+  registrations("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
 void register_host_kernels(torch::Library& m, const std::map<std::string, std::string>& refused) {
@@ -97,7 +96,7 @@ void register_operators(const std::vector<RouteRequest>& requests) {
     if (std::find(operators.begin(), operators.end(), request.op) == operators.end()) no_such_kernel(request);
     origins[request.op] = request.origin;
   }
-  auto& m = library("aten", DispatchKey::PrivateUse1);
+  auto& m = registrations("aten", DispatchKey::PrivateUse1);
   register_core_operators(m);
   register_copy_of_lazy_bits();
   for (const auto& op : composed_operators()) {
@@ -107,7 +106,7 @@ void register_operators(const std::vector<RouteRequest>& requests) {
   }
   require_all_views();
   register_host_kernels(m, refused);
-  library("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
+  registrations("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
 }
 
 }  // namespace
@@ -117,9 +116,12 @@ void start(const std::string& platform_id, const std::vector<RouteRequest>& requ
   TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS | FLAGOS_CAP_HOST_FUNCTION), "flagos: platform '", platform_id,
               "' cannot run CPU kernels on its memory, which this torch-fl-runtime needs");
   register_allocator();
+  register_pinned_allocator();
   register_guard();
   register_hooks();
   register_operators(requests);
+  register_sparse();
+  register_autocast();
 }
 
 std::vector<std::string> known_slots() { return {"host"}; }

@@ -54,6 +54,18 @@ py::dict memory_stats(int index) {
   return result;
 }
 
+py::dict host_memory_stats() {
+  const auto stats = pinned_stats();
+  py::dict result;
+  result["active_requests"] = as_dict(stats.active_requests);
+  result["active_bytes"] = as_dict(stats.active_bytes);
+  result["allocations"] = as_dict(stats.allocations);
+  result["allocated_bytes"] = as_dict(stats.allocated_bytes);
+  result["num_host_alloc"] = stats.num_host_alloc;
+  result["num_host_free"] = stats.num_host_free;
+  return result;
+}
+
 py::list memory_snapshot() {
   py::list result;
   for (const auto& segment : allocator().snapshot()) {
@@ -93,8 +105,11 @@ void bind_memory(py::module_& m) {
   m.def("reset_accumulated_memory_stats", [](int index) { allocator().resetAccumulatedStats(narrow_index(index)); });
   m.def("empty_cache", [] { allocator().emptyCache(); }, release_gil());
   m.def("memory_snapshot", &memory_snapshot);
+  m.def("memory_fraction", [](int index) { return allocator().fraction(narrow_index(index)); });
   m.def("set_memory_fraction", [](int index, double fraction) { allocator().set_fraction(narrow_index(index), fraction); });
-  m.def("host_memory_stats", &pinned_stats);
+  m.def("host_memory_stats", &host_memory_stats);
+  m.def("reset_peak_host_memory_stats", &reset_pinned_peaks);
+  m.def("reset_accumulated_host_memory_stats", &reset_pinned_totals);
   m.def("host_empty_cache", &empty_pinned_cache);
 }
 
