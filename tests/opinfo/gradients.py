@@ -81,8 +81,8 @@ def backward(function: Callable[..., Any], finish: Callable[[Any], Any], twice: 
 
 
 def plain(t: torch.Tensor | None) -> torch.Tensor | None:
-    """Without its history: whether a gradient is a view of something is the formula's affair."""
-    return t if t is None else t.detach()
+    """A gradient by itself: what it is a view of or shares memory with is the formula's affair."""
+    return t if t is None else t.detach().clone()
 
 
 def compact(t: torch.Tensor | None) -> torch.Tensor | None:

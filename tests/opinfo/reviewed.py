@@ -6,6 +6,8 @@
 from .expectations import Close, Crashing, Expectations, Expected, HostArguments, Uninitialised
 
 CELLS = "an accelerator takes PyTorch's fused recurrent cells, the CPU oneDNN's layers or plain formulas: other rounding"
+RECURRENT = ("nn.GRU*", "nn.LSTM*", "nn.RNN*")
+CHUNKED = ("modules:nn.LinearCrossEntropyLoss", "ops:nn.functional.linear_cross_entropy*")
 ORDER = (
     "PyTorch numbers the nodes of a graph for each thread, and a device's backward pass has its own: terms are added in"
     " another order than on the CPU, where everything runs on the calling thread"
@@ -38,10 +40,23 @@ REVIEWED = Expectations(
         Close(cases=("*:float16",), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER),
         Close(cases=("*:float32", "*:complex64"), checks=("second gradient",), relative=1e-4, absolute=1e-4, cause=ORDER),
         Close(cases=("*",), checks=("second gradient",), relative=1e-8, absolute=1e-8, cause=ORDER),
-        Close(cases=("modules:nn.GRU*:float64", "modules:nn.LSTM*:float64"), relative=1e-9, absolute=1e-12, cause=CELLS),
-        Close(cases=("modules:nn.GRU*:float32", "modules:nn.LSTM*:float32"), relative=1e-4, absolute=1e-5, cause=CELLS),
+        Close(cases=tuple(f"modules:{m}:float64" for m in RECURRENT), relative=1e-9, absolute=1e-12, cause=CELLS),
+        Close(cases=tuple(f"modules:{m}:float32" for m in RECURRENT), relative=1e-4, absolute=1e-5, cause=CELLS),
+        Close(
+            cases=tuple(f"{name}:{dtype}" for name in CHUNKED for dtype in ("bfloat16", "float16")),
+            relative=0.05,
+            absolute=0.05,
+            cause="PyTorch's chunked loss chooses where it accumulates in single precision by the device's type",
+        ),
     ],
     expected=[
+        Expected(
+            cases=tuple(f"modules:{m}:*" for m in RECURRENT),
+            checks=("column-major",),
+            aspect="strides",
+            owner="pytorch",
+            cause="the memory layout of gradients follows the formula, and that is the fused cell's here",
+        ),
         Expected(
             cases=("ops:lu:*",),
             checks=("out on the CPU",),
