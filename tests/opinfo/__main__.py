@@ -51,7 +51,9 @@ def parse_fraction(value: float) -> float:
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the whole report here.", dir_okay=False)]
 SummaryFile = Annotated[Path | None, typer.Option("--summary", help="Write totals and failures here.", dir_okay=False)]
-SvgFile = Annotated[Path | None, typer.Option("--svg", help="Write the picture by operator family here.", dir_okay=False)]
+SvgFile = Annotated[
+    Path | None, typer.Option("--svg", help="Write the picture by operator family here.", dir_okay=False)
+]
 
 
 @app.callback(invoke_without_command=True, epilog=EPILOG)
@@ -59,7 +61,9 @@ def run(
     context: typer.Context,
     ops: Annotated[
         str | None,
-        typer.Option(help="Shell patterns of names or of database:name:dtype, with commas between them.", metavar="PATTERN"),
+        typer.Option(
+            help="Shell patterns of names or of database:name:dtype, with commas between them.", metavar="PATTERN"
+        ),
     ] = None,
     checks: Annotated[str, typer.Option(help="Shell patterns of the checks to do.", metavar="PATTERN")] = "*",
     sample: Annotated[
@@ -88,7 +92,9 @@ def run(
         raise typer.BadParameter("--resume needs --json FILE, the report of the run to carry on")
     chosen = cases.matching(cases.all_cases(), ops)
     if not chosen:
-        raise typer.BadParameter(f"--ops {ops!r} matches no case; names look like add, nn.functional.gelu, ops:add:int64")
+        raise typer.BadParameter(
+            f"--ops {ops!r} matches no case; names look like add, nn.functional.gelu, ops:add:int64"
+        )
     # By number: each worker meets all kinds, and an early look at a long run shows the whole.
     chosen = sorted(cases.share(cases.sampled(chosen, sample), part), key=lambda case: case.number)
     journal = json_file.with_name(json_file.name + ".partial") if json_file else None
@@ -109,14 +115,16 @@ def carry_out(
     """Run the cases; each result goes to the journal at once."""
     results = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with open(journal or os.devnull, "a" if append else "w", encoding="utf-8") as file:
-        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-            task = progress.add_task("0 failed", total=len(todo))
-            for result in runner.run(todo, settings, jobs, limit):
-                results.append(result)
-                print(json.dumps(to_json(result)), file=file, flush=True)
-                failed = sum(r.status not in GOOD for r in results)
-                progress.update(task, advance=1, description=f"{failed} failed")
+    with (
+        open(journal or os.devnull, "a" if append else "w", encoding="utf-8") as file,
+        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task("0 failed", total=len(todo))
+        for result in runner.run(todo, settings, jobs, limit):
+            results.append(result)
+            print(json.dumps(to_json(result)), file=file, flush=True)
+            failed = sum(r.status not in GOOD for r in results)
+            progress.update(task, advance=1, description=f"{failed} failed")
     return results
 
 

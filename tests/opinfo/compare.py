@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten_with_path
-from torch.utils._pytree import keystr
+from torch.utils._pytree import keystr, tree_flatten_with_path
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -187,7 +186,7 @@ def how_different(a: torch.Tensor, b: torch.Tensor) -> str:
     x, y = real(a), real(b)
     if x.dtype.is_floating_point:
         x, y = x.double(), y.double()
-    unequal = ~((x == y) | ((x != x) & (y != y)))
+    unequal = ~((x == y) | (x.isnan() & y.isnan()))
     if not unequal.any():
         return "a zero has another sign"
     first = int(unequal.nonzero()[0])

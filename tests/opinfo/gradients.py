@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.autograd.forward_ad as forward_ad
+from torch.autograd import forward_ad
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .checks import Bench

@@ -38,7 +38,9 @@ def check(bench: Bench, info: Any) -> None:
         for number, sample in bench.samples(samples, "created on the device", 3):
             constructor = sample.constructor_input
             program = created_there(info.module_cls, bench.case.torch_dtype)
-            bench.run("created on the device", number, program, torch.device("cpu"), constructor.args, constructor.kwargs)
+            bench.run(
+                "created on the device", number, program, torch.device("cpu"), constructor.args, constructor.kwargs
+            )
     errors(bench, info)
 
 
@@ -89,7 +91,12 @@ def trained(
         wanted = [*needing((args, kwargs)), *module.parameters()]
         first = pull(needing(result), wanted, twice)
         second = [compact(g) for g in pull(needing(first), wanted, False)] if twice else []
-        return result, [] if twice else [plain(g) for g in first], second, {name: t.detach() for name, t in module.state_dict().items()}
+        return (
+            result,
+            [] if twice else [plain(g) for g in first],
+            second,
+            {name: t.detach() for name, t in module.state_dict().items()},
+        )
 
     return program
 
@@ -104,8 +111,10 @@ def made(cls: type[torch.nn.Module], args: Any, kwargs: Any) -> torch.nn.Module:
 def created_there(cls: type[torch.nn.Module], dtype: torch.dtype) -> Callable[..., Any]:
     def program(device: torch.device, args: Any, kwargs: Any) -> Any:
         module = cls(*args, **kwargs | {"device": device, "dtype": dtype})
-        return [t if not torch.nn.parameter.is_lazy(t) else str(t.device.type) == device.type for t in [
-            *module.parameters(), *module.buffers()]]
+        return [
+            t if not torch.nn.parameter.is_lazy(t) else str(t.device.type) == device.type
+            for t in [*module.parameters(), *module.buffers()]
+        ]
 
     return program
 
@@ -120,7 +129,7 @@ def saved_and_loaded(module: torch.nn.Module) -> torch.nn.Module:
 def channels_last(module: torch.nn.Module) -> torch.nn.Module:
     ranks = {t.dim() for t in module.parameters() if not torch.nn.parameter.is_lazy(t)}
     form = torch.channels_last_3d if 5 in ranks and 4 not in ranks else torch.channels_last
-    return module.to(memory_format=form) if not ranks & {4, 5} == {4, 5} else module
+    return module.to(memory_format=form) if ranks & {4, 5} != {4, 5} else module
 
 
 def channels_last_input(value: Any) -> Any:

@@ -72,7 +72,7 @@ def calls(bench: Bench, info: Any, samples: list[Any]) -> None:
 
 def errors(bench: Bench, info: Any) -> None:
     """Wrong calls: PyTorch's own, once for each operator."""
-    if info.error_inputs_func is None or bench.case.torch_dtype != sorted(info.supported_dtypes("cpu"), key=str)[0]:
+    if info.error_inputs_func is None or bench.case.torch_dtype != min(info.supported_dtypes("cpu"), key=str):
         return
     bench.seed()
     for number, wrong in bench.samples(info.error_inputs("cpu"), "error inputs"):

@@ -33,7 +33,9 @@ def check(bench: Bench, info: Any) -> None:
                 bench.run(name, number, trained(info.optim_cls, flag == "differentiable"), parameters, options)
     if info.supports_sparse or info.only_supports_sparse_grads:
         for number, sample in bench.samples(samples, "sparse gradient"):
-            bench.run("sparse gradient", number, embedded(info.optim_cls), torch.randn(6, 3, dtype=dtype), sample.kwargs)
+            bench.run(
+                "sparse gradient", number, embedded(info.optim_cls), torch.randn(6, 3, dtype=dtype), sample.kwargs
+            )
     errors(bench, info)
 
 

@@ -107,7 +107,7 @@ def elsewhere(bench: Bench, number: int, function: Callable[..., Any], arguments
         function(value, *args, **kwargs, out=out)
     except RuntimeError:
         return
-    except Exception as error:  # any: it is the type that is judged
+    except Exception as error:  # noqa: BLE001 - it is the type that is judged
         text = f"wanted RuntimeError, found {type(error).__name__}: {first_line(error)}"
         bench.found(name, number, Difference("exception", text))
         return

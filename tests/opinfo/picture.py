@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-COLOURS = {"pass": "#2f855a", "expected": "#d69e2e", "fail": "#c53030", "crash": "#742a2a", "timeout": "#6b46c1", "broken": "#718096"}
+COLOURS = {
+    "pass": "#2f855a",
+    "expected": "#d69e2e",
+    "fail": "#c53030",
+    "crash": "#742a2a",
+    "timeout": "#6b46c1",
+    "broken": "#718096",
+}
 WIDTH, LABEL, BAR, ROW, TOP = 760, 150, 440, 24, 64
 FONT = {"font-family": "system-ui, sans-serif", "font-size": "13", "fill": "#4a5568"}
 

@@ -123,7 +123,9 @@ class Report:
         for line in self.unmet:
             console.print(f"stale: {line}", highlight=False, markup=False)
         missing = self.asked - totals["cases"]
-        console.print(f"{percent(totals)} % of {totals['cases']} cases pass" + f"; {missing} did not run" * bool(missing))
+        console.print(
+            f"{percent(totals)} % of {totals['cases']} cases pass" + f"; {missing} did not run" * bool(missing)
+        )
 
 
 def percent(totals: dict[str, int]) -> float:

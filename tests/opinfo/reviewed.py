@@ -5,7 +5,9 @@
 
 from .expectations import Close, Crashing, Expectations, Expected, HostArguments, Uninitialised
 
-CELLS = "an accelerator takes PyTorch's fused recurrent cells, the CPU oneDNN's layers or plain formulas: other rounding"
+CELLS = (
+    "an accelerator takes PyTorch's fused recurrent cells, the CPU oneDNN's layers or plain formulas: other rounding"
+)
 RECURRENT = ("nn.GRU*", "nn.LSTM*", "nn.RNN*")
 CHUNKED = ("modules:nn.LinearCrossEntropyLoss", "ops:nn.functional.linear_cross_entropy*")
 ORDER = (
@@ -38,7 +40,9 @@ REVIEWED = Expectations(
     close=[
         Close(cases=("*:bfloat16",), checks=("second gradient",), relative=0.1, absolute=0.1, cause=ORDER),
         Close(cases=("*:float16",), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER),
-        Close(cases=("*:float32", "*:complex64"), checks=("second gradient",), relative=1e-4, absolute=1e-4, cause=ORDER),
+        Close(
+            cases=("*:float32", "*:complex64"), checks=("second gradient",), relative=1e-4, absolute=1e-4, cause=ORDER
+        ),
         Close(cases=("*",), checks=("second gradient",), relative=1e-8, absolute=1e-8, cause=ORDER),
         Close(cases=tuple(f"modules:{m}:float64" for m in RECURRENT), relative=1e-9, absolute=1e-12, cause=CELLS),
         Close(cases=tuple(f"modules:{m}:float32" for m in RECURRENT), relative=1e-4, absolute=1e-5, cause=CELLS),

@@ -35,9 +35,7 @@ class Side:
     drew: bool = False  # random numbers
 
     @classmethod
-    def run(
-        cls, program: Program, arguments: Any, device: torch.device, seed: int = SEED, mode: Any = nullcontext()
-    ) -> Side:
+    def run(cls, program: Program, arguments: Any, device: torch.device, seed: int = SEED, mode: Any = None) -> Side:
         mirror = Mirror(device)
         copies = mirror(arguments)
         side = cls(device, arguments=mirror.tensors, versions=[t._version for t in mirror.tensors])
@@ -46,9 +44,9 @@ class Side:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                with mode:
+                with mode or nullcontext():
                     side.result = program(*copies)
-            except Exception as error:  # any: the other side must raise the same
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other side must raise the same
                 side.error = error.with_traceback(None)
         side.warnings = {place_free(str(w.message)) for w in caught if told(w)}
         side.drew = before is not None and not torch.equal(before, torch.get_rng_state())

@@ -83,7 +83,7 @@ def judge(case: Case, settings: Settings, tell: Any = lambda text: None) -> Resu
     bench = Bench(case, trial, ReviewedPlan(case, settings), tell)
     try:
         groups[case.database](bench, info)
-    except Exception:  # any: a fault of the checks or of a sample is reported as such, and the run goes on
+    except Exception:  # noqa: BLE001 - a fault of the checks or of a sample is reported as such, and the run goes on
         bench.result.status = "broken"
         bench.result.note = traceback.format_exc(limit=-6)
     REVIEWED.settle(bench.result)
