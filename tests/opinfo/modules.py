@@ -102,7 +102,9 @@ def trained(
 
 
 def made(cls: type[torch.nn.Module], args: Any, kwargs: Any) -> torch.nn.Module:
-    """The module, its parameters always the same and drawn on the CPU."""
+    """The module, its parameters always the same and drawn on the CPU, whatever device its sample names."""
+    if "device" in kwargs:
+        kwargs = kwargs | {"device": "cpu"}
     with torch.random.fork_rng(devices=[]):
         torch.random.default_generator.manual_seed(PARAMETERS_SEED)
         return cls(*args, **kwargs)
