@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from flbuild import demo
+from flbuild import demo, sanitize
 from flbuild.errors import UserError
 from flbuild.layout import Layout
 
@@ -75,3 +75,12 @@ def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool) -> i
         check=False,
         stdout=sys.stderr if quiet else None,
     ).returncode
+
+
+def run_sanitizers(layout: Layout, prefix: Path, jobs: int, quiet: bool = False) -> int:
+    """The core, compiled with each set of sanitizers, under the tests made for it; needs CMake and Ninja."""
+    tests = [str(sanitize.TESTS)]
+    statuses = [
+        sanitize.check(layout, kind, prefix / "bin/python", jobs, tests, quiet) for kind in sanitize.kinds(layout.root)
+    ]
+    return next((status for status in statuses if status), 0)

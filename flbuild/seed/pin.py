@@ -1,10 +1,12 @@
-"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools] PYTHON...`.
+"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem] PYTHON...`.
 
 Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
 Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
 two may have different files of one release. For torch that is a CPU and a CUDA build: the CPU one gets a list of its
 own (`-cpu`), the CUDA one shares `-cuda` with the libraries it needs. (One line with both hashes would not do: of two
 allowed files pip takes the one whose index states a hash, whatever the versions are.)
+
+`--ecosystem` pins what the ecosystem suite adds to an environment; each PYTHON is that environment's.
 """
 
 from __future__ import annotations
@@ -48,14 +50,15 @@ def size_of(url: str) -> int:
         return int(answer.headers["Content-Length"])
 
 
-def resolve(python: str, requirements: Path, public_only: bool) -> dict[str, Pin]:
-    """What pip would install for `python`, by canonical name."""
+def resolve(python: str, requirements: Path, public_only: bool, beside: bool = False) -> dict[str, Pin]:
+    """What pip would install for `python`, by canonical name; `beside` what it has already."""
     env = dict(os.environ)
     if public_only:
         env = {k: v for k, v in env.items() if k not in CONFIGURED_SOURCES} | {"PIP_CONFIG_FILE": os.devnull}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        command = [python, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:"]
+        command = [python, "-m", "pip", "install", "--dry-run", "--quiet", "--only-binary=:all:"]
+        command += [] if beside else ["--ignore-installed"]
         subprocess.run([*command, "--report", report, "-r", requirements], env=env, check=True)
         found = json.loads(report.read_text())["install"]
     pins = {}
@@ -67,6 +70,16 @@ def resolve(python: str, requirements: Path, public_only: bool) -> dict[str, Pin
         pin.files[download["archive_info"]["hashes"]["sha256"]] = size_of(download["url"])
         pins[name] = pin
     return pins
+
+
+def refuse_changes(python: str, pins: dict[str, Pin]) -> None:
+    """Stop when a pin would replace a package that `python` has."""
+    said = subprocess.check_output([python, "-m", "pip", "list", "--format=json"], text=True)
+    there = {canonicalize_name(item["name"]): item["version"] for item in json.loads(said)}
+    for name in pins.keys() & there.keys():
+        sys.exit(
+            f"{name} {there[name]} of {python} would become {pins[name].version}; ask for libraries that go with it."
+        )
 
 
 def needed_on_cpu(pins: dict[str, Pin], roots: list[str], marker_python: str) -> set[str]:
@@ -100,18 +113,25 @@ def write(path: Path, source: Path, pins: list[Pin]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
+    which.add_argument("--ecosystem", action="store_true", help="the list of the ecosystem suite")
     parser.add_argument("python", nargs="*", default=[sys.executable], help="interpreters to resolve for")
     args = parser.parse_args(arguments)
-    source = ROOT / ("flbuild/requirements.in" if args.tools else "recipe/seed/wheels/requirements.in")
-    folder = ROOT / ("flbuild/requirements" if args.tools else "recipe/seed/wheels")
+    source = ROOT / "recipe/seed/wheels/requirements.in"
+    folder = source.parent
+    if args.tools or args.ecosystem:
+        source = ROOT / ("flbuild" if args.tools else "tests/ecosystem") / "requirements.in"
+        folder = source.with_suffix("")
     folder.mkdir(exist_ok=True)
     roots = [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
     for python in args.python:
         version = subprocess.check_output(
             [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
         ).strip()
-        pins, public = resolve(python, source, False), resolve(python, source, True)
+        pins, public = (resolve(python, source, public_only, args.ecosystem) for public_only in (False, True))
+        if args.ecosystem:
+            refuse_changes(python, pins | public)
         on_cpu = needed_on_cpu(pins | public, roots, version)
         torches = [pins.pop("torch", None), public.pop("torch", None)]
         for name, pin in public.items():

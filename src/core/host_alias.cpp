@@ -2,6 +2,7 @@
 #include "host_alias.h"
 
 #include <ATen/Utils.h>
+#include <ATen/ops/_efficientzerotensor.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <cstring>
@@ -43,6 +44,11 @@ c10::DataPtr device_memory(c10::StorageImpl* host, bool alone, c10::Stream strea
   return copy;
 }
 
+// Zeros that forward-mode differentiation has not materialised: a storage with a size and no memory.
+at::Tensor zeros_without_memory(const at::Tensor& like, c10::Device device) {
+  return at::_efficientzerotensor(like.sizes(), like.options().device(device));
+}
+
 c10::Storage device_storage(c10::DataPtr data, size_t bytes) {
   return c10::Storage(c10::Storage::use_byte_size_t{}, bytes, std::move(data), &allocator(), /*resizable=*/true);
 }
@@ -67,6 +73,10 @@ const at::Tensor& HostAliases::of(const at::Tensor& device, bool written) {
     pair.written |= written;
     return pair.host;
   }
+  if (C10_UNLIKELY(device._is_zerotensor())) {
+    pairs_.push_back({device, zeros_without_memory(device, c10::kCPU), written});
+    return pairs_.back().host;
+  }
   if (C10_UNLIKELY(is_sparse_layout(device))) {
     at::Tensor host = map_parts(device, c10::kCPU, [&](const at::Tensor& part) { return of(part, written); });
     pairs_.push_back({device, std::move(host), written});
@@ -84,6 +94,7 @@ at::Tensor HostAliases::result(const at::Tensor& host, c10::Stream stream) {
   if (!host.defined()) return host;
   for (auto& pair : pairs_)
     if (pair.host.is_same(host)) return pair.device;
+  if (C10_UNLIKELY(host._is_zerotensor())) return zeros_without_memory(host, stream.device());
   if (C10_UNLIKELY(host.device().is_cpu() && is_sparse_layout(host)))
     return map_parts(host, stream.device(), [&](const at::Tensor& part) { return result(part, stream); });
   TORCH_CHECK_NOT_IMPLEMENTED(host.device().is_cpu() && host.layout() == c10::kStrided && !host.is_quantized(),

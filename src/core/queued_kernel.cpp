@@ -93,7 +93,8 @@ bool queueable(const OperatorPlan& plan, const c10::OperatorHandle& op, const to
   if (plan.gives_values || !op.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
   bool strided = true;
   mapped(plan, stack, [&](const at::Tensor& tensor) {
-    strided &= tensor.layout() == c10::kStrided && !tensor.is_conj() && !tensor.is_neg() && !tensor.is_quantized();
+    strided &= tensor.layout() == c10::kStrided && !tensor.is_conj() && !tensor.is_neg() && !tensor.is_quantized() &&
+               !tensor._is_zerotensor();
     return tensor;
   });
   return strided;

@@ -17,6 +17,7 @@ def status(code):
 
 
 def test_right_after_backward():
+    """B1: a script whose last line is backward() ends with status 0, every time."""
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(status, [BACKWARD] * RUNS))
     assert results == [(0, "")] * RUNS
@@ -30,11 +31,27 @@ def test_right_after_backward():
         "a thread that computes": BACKWARD
         + "; import threading; threading.Thread(target=lambda: (x * 3).sum().backward()).start()",
         "a device used in atexit": "import atexit, torch; x = torch.ones(2, device='flagos'); atexit.register(lambda: (x + 1).sum().item())",
+        "double backward": "import torch; x = torch.ones(3, device='flagos', requires_grad=True); g, = torch.autograd.grad((x**3).sum(), x, create_graph=True); g.sum().backward()",
+        "a Python hook and a custom Function": BACKWARD.replace("(x * 2)", "F.apply(x * 2)").replace(
+            "; x =",
+            """
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x =""",
+        )
+        + "; x.register_hook(lambda g: g)",
+        "backward on two devices and a side stream": "import torch; torch.flagos.set_stream(torch.flagos.Stream()); x = torch.ones(3, device='flagos', requires_grad=True); (x * 2).to('flagos:1').mul(3).sum().backward()",
         "nothing used": "import torch",
     }.items(),
     ids=lambda item: item[0],
 )
 def test_with(code):
+    """B1: the same, with other things alive or under way."""
     assert status(code[1]) == (0, "")
 
 

@@ -51,7 +51,7 @@ def test_one_module_under_three_names(python):
 
 
 def test_torch_is_left_as_it_was(python):
-    """No patched Tensor slot, no global flag; the generated methods are PyTorch's own registration."""
+    """A4, F1: no patched Tensor slot, no global flag; the generated methods are PyTorch's own registration."""
     python(
         """
         import torch
@@ -98,6 +98,7 @@ OWNERS = {
 
 @pytest.mark.parametrize("how", OWNERS)
 def test_a_second_owner_of_the_device_key_is_named(python, how):
+    """K1: the other package came first."""
     claim, message = OWNERS[how]
     import textwrap
 

@@ -207,6 +207,7 @@ def test_layers(layer):
 
 
 def test_autocast():
+    """D1: the lower-precision, float32 and promoting groups, nesting, and nothing left on after the block."""
     a, b = torch.randn(4, 4, device=DEVICE), torch.randn(4, 4, device=DEVICE)
     assert torch.amp.autocast_mode.is_autocast_available(DEVICE)
     for dtype in (torch.bfloat16, torch.float16):

@@ -30,6 +30,7 @@ DRAWS = {
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_seed_repeats_and_the_stream_moves_on(name):
+    """C1, C3: dropout, *_like, out= and all others draw from the one generator that the seed and the state name."""
     draw = DRAWS[name]
     torch.manual_seed(11)
     first, second = draw().cpu(), draw().cpu()
@@ -59,6 +60,7 @@ def test_drawing_on_the_device_leaves_the_cpu_alone():
 
 @pytest.mark.devices(2)
 def test_devices_have_their_own_streams():
+    """C3: two devices do not share a sequence."""
     torch.flagos.manual_seed_all(5)
     a = torch.rand(4, device="flagos:0")
     state = torch.flagos.get_rng_state(1)

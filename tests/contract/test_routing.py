@@ -104,10 +104,35 @@ def test_info_command():
         ("mm = nope\n", "bad.conf:1:6: 'nope' is not a backend"),
         ("mn = none\n", "bad.conf:1:1: PyTorch has no operator 'mn'"),
         ("mm\n", "bad.conf:1:3: expected '='"),
+        ("mm = none\nmm = host\n", "bad.conf:2:1: "),
+        ("include gone.conf\n", "bad.conf:1:"),
     ],
 )
 def test_a_bad_file_stops_the_import_with_its_place(python, tmp_path, content, message):
+    """A8: a typo is an error with file, line and reason, never an empty table."""
     (tmp_path / "bad.conf").write_text(content)
     done = python("import torch_fl", check=False, FLAGOS_BACKEND_CONFIG="bad.conf")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"ImportError: {message}")
+
+
+@pytest.mark.parametrize("name", ["missing.conf", "a folder"])
+def test_a_file_that_is_none_stops_the_import(python, tmp_path, name):
+    """A8: a missing file and a folder in its place; `import torch` alone still works, and says why on first use."""
+    (tmp_path / "a folder").mkdir()
+    done = python("import torch_fl", check=False, FLAGOS_BACKEND_CONFIG=name)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: {name}: the routing file ")
+    python(
+        f"""
+        import torch
+        assert torch.ones(2).sum().item() == 2
+        try:
+            torch.ones(2, device="flagos")
+        except (RuntimeError, AttributeError) as error:
+            assert {name!r} in str(error), error
+        else:
+            raise SystemExit("a device without its routing file")
+        """,
+        FLAGOS_BACKEND_CONFIG=name,
+    )

@@ -9,7 +9,18 @@ import sys
 
 from torch import OutOfMemoryError
 
-from torch_fl.flagos import _utils, devices, dispatch, memory, precision, properties, random, streams
+from torch_fl.flagos import (
+    _utils,
+    devices,
+    dispatch,
+    host_memory,
+    memory,
+    precision,
+    properties,
+    random,
+    sharing,
+    streams,
+)
 from torch_fl.flagos.devices import (
     _DeviceGuard as _DeviceGuard,
     _exchange_device as _exchange_device,
@@ -28,10 +39,18 @@ from torch_fl.flagos.devices import (
     synchronize,
 )
 from torch_fl.flagos.dispatch import dispatch_counts, reset_dispatch_counts
-from torch_fl.flagos.memory import (
-    empty_cache,
+from torch_fl.flagos.host_memory import (
     empty_host_cache,
     host_memory_stats,
+    host_memory_stats_as_nested_dict,
+    reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats,
+)
+from torch_fl.flagos.memory import (
+    device_memory_used,
+    empty_cache,
+    get_allocator_backend,
+    get_per_process_memory_fraction,
     max_memory_allocated,
     max_memory_reserved,
     mem_get_info,
@@ -65,6 +84,7 @@ from torch_fl.flagos.streams import (
     StreamContext,
     current_stream,
     default_stream,
+    is_current_stream_capturing,
     set_stream,
     stream,
 )
@@ -81,21 +101,26 @@ __all__ = [
     "default_stream",
     "device",
     "device_count",
+    "device_memory_used",
     "device_of",
     "dispatch_counts",
     "empty_cache",
     "empty_host_cache",
+    "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
     "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -108,8 +133,10 @@ __all__ = [
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_dispatch_counts",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -122,6 +149,8 @@ __all__ = [
     "synchronize",
 ]
 
+sharing.register()
+
 
 def __getattr__(name: str) -> object:
     # torch.utils.checkpoint reads this as a variable, and only then keeps the device's random state.
@@ -132,5 +161,5 @@ def __getattr__(name: str) -> object:
 
 def alias_submodules(package: str) -> None:
     """Make ``import <package>.memory`` and its like find these submodules rather than load second copies."""
-    for module in (_utils, devices, dispatch, memory, precision, properties, random, streams):
+    for module in (_utils, devices, dispatch, host_memory, memory, precision, properties, random, sharing, streams):
         sys.modules[f"{package}.{module.__name__.rsplit('.', 1)[1]}"] = module

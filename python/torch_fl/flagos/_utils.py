@@ -1,4 +1,6 @@
-"""From the ways of naming a device to its index."""
+"""What the modules share: from the ways of naming a device to its index, and statistics under dotted keys."""
+
+from typing import Any
 
 import torch
 
@@ -51,3 +53,14 @@ def existing_index(device: DeviceLike) -> int:
             + there.get(count, f"there are {count} devices, flagos:0 to flagos:{count - 1}")
         )
     return index
+
+
+def dotted(nested: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A dictionary of dictionaries as one, with keys such as ``allocated_bytes.all.peak``, sorted."""
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        if isinstance(value, dict):
+            flat.update(dotted(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return dict(sorted(flat.items()))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from torch_fl import _C
-from torch_fl.flagos._utils import DeviceLike, existing_index
+from torch_fl.flagos._utils import DeviceLike, dotted, existing_index
 
 #: flat names beside the dotted keys of torch.cuda.memory_stats -> the key they repeat
 FLAT_KEYS = {
@@ -22,18 +22,9 @@ def memory_stats(device: DeviceLike = None) -> dict[str, int]:
 
     The flat names of :data:`FLAT_KEYS` are there too.  Empty before the first use of a device.
     """
-    stats: dict[str, int] = {}
-
-    def flatten(prefix: str, value: Any) -> None:
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                flatten(f"{prefix}.{key}" if prefix else str(key), inner)
-        else:
-            stats[prefix] = value
-
-    flatten("", memory_stats_as_nested_dict(device))
+    stats = dotted(memory_stats_as_nested_dict(device))
     if stats:
-        stats.update((flat, stats[dotted]) for flat, dotted in FLAT_KEYS.items())
+        stats.update((flat, stats[key]) for flat, key in FLAT_KEYS.items())
     return dict(sorted(stats.items()))
 
 
@@ -90,6 +81,22 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     return _C.memory_info(existing_index(device))
 
 
+def device_memory_used(device: DeviceLike = None) -> int:
+    """Bytes of a device that are in use by anybody, as the device itself counts them."""
+    free, total = mem_get_info(device)
+    return total - free
+
+
+def get_allocator_backend() -> str:
+    """Name of the allocator; there is one, PyTorch's own kind of caching allocator."""
+    return "native"
+
+
+def get_per_process_memory_fraction(device: DeviceLike = None) -> float:
+    """The fraction that :func:`set_per_process_memory_fraction` set; 1.0 at first."""
+    return _C.memory_fraction(existing_index(device))
+
+
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
     """Let the allocator hold at most this part of a device's memory; beyond it, allocation runs out of memory.
 
@@ -107,16 +114,6 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) 
 def memory_snapshot() -> list[dict[str, Any]]:
     """The allocator's segments and their blocks, all devices, as ``torch.cuda.memory_snapshot`` lists them."""
     return _C.memory_snapshot() if _C.is_initialized() else []
-
-
-def host_memory_stats() -> dict[str, Any]:
-    """Statistics of the cache of pinned host memory."""
-    return _C.host_memory_stats()
-
-
-def empty_host_cache() -> None:
-    """Give pinned host memory that nobody uses back to the system."""
-    _C.host_empty_cache()
 
 
 def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:

@@ -7,6 +7,10 @@ from torch_fl.flagos._utils import DeviceLike, existing_index
 
 _DEVICE_TYPE = torch._C._autograd.DeviceType.PrivateUse1.value
 _DEFAULT_STREAM_ID = 0
+_NOT_SHARED = (
+    "flagos events cannot be shared between processes; leave interprocess=False, and let each process "
+    "synchronize its own stream before it tells the other"
+)
 
 
 class Stream(torch.Stream):
@@ -82,8 +86,10 @@ class Event(torch.Event):
 
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> "Event":
         if interprocess:
-            raise RuntimeError("flagos events cannot be shared between processes; leave interprocess=False")
-        return super().__new__(cls, "flagos", enable_timing=enable_timing, blocking=blocking)
+            raise RuntimeError(_NOT_SHARED)
+        event = super().__new__(cls, "flagos", enable_timing=enable_timing, blocking=blocking)
+        event._timed = enable_timing
+        return event
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Mark the work queued on `stream` so far; None is the current stream."""
@@ -97,10 +103,34 @@ class Event(torch.Event):
         """Milliseconds from this mark to `end`; the work before both must be done.
 
         Raises:
-            RuntimeError: an event was not recorded, not reached yet, or made without ``enable_timing``.
+            ValueError: an event was not recorded, or was made without ``enable_timing``.
+            RuntimeError: an event is not reached yet.
         """
-        # PyTorch's own method takes an exact torch.Event and refuses subclasses.
+        # PyTorch's own method takes an exact torch.Event and refuses subclasses; the words are the same.
+        if not (self._timed and getattr(end, "_timed", True)):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.event_id and end.event_id):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end.query()):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
         return _C.event_elapsed(self.event_id, end.event_id)
+
+    def ipc_handle(self) -> bytes:
+        """Not supported.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(_NOT_SHARED)
+
+    @classmethod
+    def from_ipc_handle(cls, device: DeviceLike, handle: bytes) -> "Event":
+        """Not supported.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(_NOT_SHARED)
 
     def __repr__(self) -> str:
         return f"torch.flagos.Event(device={self.device}, event_id={self.event_id:#x})"
@@ -145,6 +175,11 @@ def current_stream(device: DeviceLike = None) -> Stream:
 def default_stream(device: DeviceLike = None) -> Stream:
     """The stream of `device` that is current until another is set."""
     return Stream(stream_id=_DEFAULT_STREAM_ID, device_index=existing_index(device))
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream records a graph instead of running its work; this device has no graphs."""
+    return current_stream().is_capturing()
 
 
 def set_stream(stream: torch.Stream | None) -> None:
