@@ -96,16 +96,12 @@ def test(
         raise UserError(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
-<<<<<<< HEAD
-    install(layout, report, f"{name}-test", urls, solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS))
+    wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
+    install(layout, report, f"{name}-test", urls, wanted)
     prefix = layout.environment(f"{name}-test")
     if args.suite == arguments.OPINFO_FULL:
         with report.stage("PyTorch's samples"):
             return testing.run_opinfo(prefix, layout.work / "opinfo", args.jobs, report.as_json)
-=======
-    wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
-    install(layout, report, f"{name}-test", urls, wanted)
->>>>>>> main
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
@@ -114,19 +110,11 @@ def test(
                 layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
             )
         )
-<<<<<<< HEAD
     for stage, package in (("contract tests", testing.CONTRACT), ("PyTorch's samples", testing.OPINFO)):
         report.say(f"\n{stage}, on the installed packages", style="bold")
         with report.stage(stage):
             statuses.append(testing.run_installed(package, prefix, layout.work / package, report.as_json))
-=======
-    report.say("\ncontract tests of the installed packages", style="bold")
-    with report.stage("contract tests"):
-        statuses.append(
-            testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json)
-        )
     statuses.append(ecosystem.run(layout, report, name, urls, wanted))
->>>>>>> main
     return next((status for status in statuses if status), 0)
 
 
