@@ -102,8 +102,9 @@ class Bench:
         if not self.plan.wants(check):
             return
         made = list(made)
-        limit = min(x for x in (self.plan.depth, most, len(made)) if x is not None)
-        if limit < len(made):
+        asked = len(made) if most is None else min(most, len(made))
+        limit = asked if self.plan.depth is None else min(self.plan.depth, asked)
+        if limit < asked:
             self.count(check).whole = False
         chosen = range(len(made)) if limit >= len(made) else sorted({i * len(made) // limit for i in range(limit)})
         for number in chosen:
