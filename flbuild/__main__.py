@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -82,19 +83,25 @@ def main(args, layout: Layout, report: Report) -> int:
                 demo.run(prefix, script, quiet=args.json)
         shown.touch()
     if args.test:
-        return test(layout, report, variant.stem, everything, built)
+        return test(layout, report, variant.stem, everything, built, args)
     report.say(demo.closing(prefix, variant.stem))
     return 0
 
 
-def test(layout: Layout, report: Report, name: str, urls: list[str], built: build.Built) -> int:
-    """Every suite; the first failure decides the exit status, and none keeps the others from running."""
+def test(
+    layout: Layout, report: Report, name: str, urls: list[str], built: build.Built, args: argparse.Namespace
+) -> int:
+    """The suites asked for; the first failure decides the exit status, and none keeps the others from running."""
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
         raise UserError(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
     wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
     install(layout, report, f"{name}-test", urls, wanted)
+    prefix = layout.environment(f"{name}-test")
+    if args.suite == arguments.OPINFO_FULL:
+        with report.stage("PyTorch's samples"):
+            return testing.run_opinfo(prefix, layout.work / "opinfo", args.jobs, report.as_json)
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
@@ -103,11 +110,10 @@ def test(layout: Layout, report: Report, name: str, urls: list[str], built: buil
                 layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
             )
         )
-    report.say("\ncontract tests of the installed packages", style="bold")
-    with report.stage("contract tests"):
-        statuses.append(
-            testing.run_contract(layout.environment(f"{name}-test"), layout.work / "contract", report.as_json)
-        )
+    for stage, package in (("contract tests", testing.CONTRACT), ("PyTorch's samples", testing.OPINFO)):
+        report.say(f"\n{stage}, on the installed packages", style="bold")
+        with report.stage(stage):
+            statuses.append(testing.run_installed(package, prefix, layout.work / package, report.as_json))
     statuses.append(ecosystem.run(layout, report, name, urls, wanted))
     return next((status for status in statuses if status), 0)
 

@@ -15,6 +15,8 @@ EXAMPLES = """\
 examples:
   python3 build-locally.py               build, install and try the host platform
   python3 build-locally.py --test        the same, then run every test
+  python3 build-locally.py --test --suite opinfo-full
+                                         every one of PyTorch's own samples, an hour
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -22,8 +24,11 @@ examples:
 """
 
 
+OPINFO_FULL = "opinfo-full"
+
+
 def parser() -> argparse.ArgumentParser:
-    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test and demo."""
+    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test, suite and demo."""
     made = argparse.ArgumentParser(
         prog="build-locally.py",
         description=DESCRIPTION,
@@ -54,6 +59,13 @@ def parser() -> argparse.ArgumentParser:
         "--test",
         action="store_true",
         help="build if needed, then run the whole test suite; its status is the exit status",
+    )
+    made.add_argument(
+        "--suite",
+        choices=("all", OPINFO_FULL),
+        default="all",
+        help="what --test runs: `all` (default), or `opinfo-full`, every one of PyTorch's own samples on the device and"
+        " the CPU (an hour; an interrupted run is carried on)",
     )
     made.add_argument(
         "--demo",

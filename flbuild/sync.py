@@ -1,12 +1,13 @@
-"""Write what is derived from `src/platforms/*/platform.toml`, or check that it is in step.
+"""Write what is derived from `src/platforms/*/platform.toml` and docs/opinfo.json, or check that it is in step.
 
-python -m flbuild.sync           write variants/*.yaml, the pixi block, the README table, the recipe's version
+python -m flbuild.sync           write variants/*.yaml, the pixi block, the README blocks, the recipe's version
 python -m flbuild.sync --check   write nothing; exit 1 and name the files that differ
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from pathlib import Path
@@ -84,9 +85,28 @@ def support_table(platforms: list[Platform]) -> str:
     return "\n".join(rows)
 
 
+def samples_block(root: Path) -> str:
+    """The README's sentence about PyTorch's own samples, from docs/opinfo.json."""
+    path = root / "docs" / "opinfo.json"
+    try:
+        summary = json.loads(path.read_text("utf-8"))
+        totals, percent = summary["totals"], summary["percent"]
+        return (
+            f"PyTorch's own samples, run on `flagos` and on the CPU and compared: **{percent} %** of {totals['cases']:,} cases"
+            f" (operator, module or optimizer \u00d7 dtype; PyTorch {summary['torch']}) behave alike; {totals['crash']} crash.\n"
+            "Numbers and exceptions: [docs/opinfo.json](docs/opinfo.json).\n\n"
+            "![cases that pass, by family of operators](docs/opinfo.svg)"
+        )
+    except (ValueError, KeyError) as error:
+        raise PlatformError(f"{path}: is no summary of a run ({error}); see docs/contributing.md") from None
+
+
 def between_markers(path: Path, begin: str, end: str, block: str) -> str:
     """The file's text with `block` between two marker lines; raises PlatformError where they are missing."""
-    text = path.read_text("utf-8")
+    return between_text(path.read_text("utf-8"), path, begin, end, block)
+
+
+def between_text(text: str, path: Path, begin: str, end: str, block: str) -> str:
     pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
     if len(pattern.findall(text)) != 1:
         raise PlatformError(
@@ -124,6 +144,9 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
     pixi, readme = root / "pixi.toml", root / "README.md"
     files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms))
     files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms))
+    samples = "<!-- samples: written by `python -m flbuild.sync` from docs/opinfo.json -->"
+    if (root / "docs" / "opinfo.json").exists():
+        files[readme] = between_text(files[readme], readme, samples, "<!-- /samples -->", samples_block(root))
     return files
 
 

@@ -1,4 +1,4 @@
-"""The test suites: those of the sources in the tool environment, the contract suite against the installed packages."""
+"""The test suites: those of the sources in the tool environment, the others against the installed packages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from flbuild.layout import Layout
 
 SUITES = ("unit", "recipe", "package", "solve", "docs")
 CONTRACT = "torch_fl_tests"
+OPINFO = "torch_fl_opinfo"
 NO_TESTS = 5  # pytest's status when it found none
 
 
@@ -53,12 +54,22 @@ def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = F
     ).returncode
 
 
-def run_contract(prefix: Path, work: Path, quiet: bool = False) -> int:
-    """The contract suite, from the installed package, in a folder that has none of the sources."""
+def run_installed(package: str, prefix: Path, work: Path, quiet: bool = False) -> int:
+    """A suite from its installed package, in a folder that has none of the sources."""
+    options = ["-q", "-p", "no:cacheprovider", "--pyargs", package]
+    return run_python(["-B", "-m", "pytest", *options], prefix, work, quiet)
+
+
+def run_opinfo(prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
+    """Every sample of PyTorch's databases; an interrupted run is carried on. Leaves opinfo.json and opinfo.svg in `work`."""
+    files = ["--json", "full.json", "--summary", "opinfo.json", "--svg", "opinfo.svg"]
+    return run_python(["-m", OPINFO, "--jobs", str(jobs), *files, "--resume"], prefix, work, quiet)
+
+
+def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool) -> int:
     work.mkdir(parents=True, exist_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "--pyargs", CONTRACT]
     return subprocess.run(
-        [prefix / "bin/python", "-B", "-m", "pytest", *options],
+        [prefix / "bin/python", *arguments],
         env=demo.environment_variables(prefix),
         cwd=work,
         check=False,

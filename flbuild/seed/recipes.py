@@ -69,9 +69,7 @@ def wheel_recipes(layout: Layout, paths: list[Path], folder: Path) -> list[Recip
         path = folder / name / "recipe.yaml"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(content, indent=1))  # JSON is YAML
-        made.append(
-            Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",), seconds=estimate(wheel.path))
-        )
+        made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",), seconds=estimate(wheel.path)))
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,8 @@ def clone(tmp_path):
     for name in ("src/platforms", "variants", "recipe", "flbuild"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
     (tmp_path / "python/torch_fl").mkdir(parents=True)
-    for name in ("python/torch_fl/_version.py", "pixi.toml", "README.md"):
+    (tmp_path / "docs").mkdir()
+    for name in ("python/torch_fl/_version.py", "pixi.toml", "README.md", "docs/opinfo.json"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -79,3 +81,14 @@ def test_missing_markers_get_a_sentence(clone):
     assert code == 2 and "pixi.toml: needs the lines" in text and "Traceback" not in text
     with pytest.raises(PlatformError, match="exactly once"):
         sync.derived(clone)
+
+
+def test_the_percentage_of_the_readme_is_that_of_the_report(clone):
+    path = clone / "docs/opinfo.json"
+    summary = json.loads(path.read_text())
+    path.write_text(json.dumps(summary | {"percent": 12.34}))
+    assert "README.md: is out of step" in command(clone, "--check")[1]
+    assert command(clone)[0] == 0
+    assert "**12.34 %**" in (clone / "README.md").read_text()
+    path.write_text("{}")
+    assert "docs/opinfo.json: is no summary of a run" in command(clone, "--check")[1]
