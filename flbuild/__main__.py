@@ -18,10 +18,12 @@ from flbuild import (
     ecosystem,
     environment,
     lock,
+    sanitize,
     solve,
     testing,
     variant_files,
 )
+from flbuild.digest import sha256_text
 from flbuild.errors import UserError, from_os_error
 from flbuild.layout import Layout, remove
 from flbuild.report import Report
@@ -97,11 +99,17 @@ def test(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
     wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
+    if testing.has_sanitizers(layout):
+        wanted += sanitize.TOOLS
     install(layout, report, f"{name}-test", urls, wanted)
     prefix = layout.environment(f"{name}-test")
     if args.suite == arguments.OPINFO_FULL:
+        # An interrupted run is carried on with the packages that it began with, and no others.
+        folder = layout.artifacts / "opinfo" / sha256_text(build.record_file(layout, name).read_text())[:12]
         with report.stage("PyTorch's samples"):
-            return testing.run_opinfo(prefix, layout.work / "opinfo", args.jobs, report.as_json)
+            status = testing.run_opinfo(prefix, folder, args.jobs, report.as_json)
+        report.say(f"opinfo.json and opinfo.svg are in {folder}")
+        return status
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):
@@ -115,6 +123,10 @@ def test(
         with report.stage(stage):
             statuses.append(testing.run_installed(package, prefix, layout.work / package, report.as_json))
     statuses.append(ecosystem.run(layout, report, name, urls, wanted))
+    if testing.has_sanitizers(layout):
+        report.say("\nthe core under sanitizers", style="bold")
+        with report.stage("sanitizers"):
+            statuses.append(testing.run_sanitizers(layout, prefix, args.jobs, report.as_json))
     return next((status for status in statuses if status), 0)
 
 

@@ -24,6 +24,7 @@ from flbuild.layout import Layout, remove
 TESTS = Path("tests") / "sanitize"
 # Run besides tests/sanitize when a person starts it: what uses threads, streams, memory and views of it.
 CONTRACT = ("test_threads.py", "test_streams.py", "test_memory.py", "test_views.py")
+TOOLS = ["cmake", "ninja"]  # needed beside the interpreter, or on the path
 STATUS = 86  # of a process with a report
 
 
@@ -82,7 +83,7 @@ def build(layout: Layout, name: str, python: Path, jobs: int, log: Path) -> Path
     made, prefix = folder / "build", folder / "installed"
     folder.mkdir(parents=True, exist_ok=True)
     search = os.pathsep.join([str(python.parent), os.environ.get("PATH", os.defpath)])
-    for tool in ("cmake", "ninja"):
+    for tool in TOOLS:
         if not shutil.which(tool, path=search):
             raise UserError(f"{tool} is neither beside {python} nor on the path; sudo apt install cmake ninja-build")
     # Python's build variables of the tool environment must not reach the other interpreter.

@@ -77,6 +77,11 @@ def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool) -> i
     ).returncode
 
 
+def has_sanitizers(layout: Layout) -> bool:
+    """Whether the project has tests for instrumented builds."""
+    return (layout.root / sanitize.TESTS).is_dir()
+
+
 def run_sanitizers(layout: Layout, prefix: Path, jobs: int, quiet: bool = False) -> int:
     """The core, compiled with each set of sanitizers, under the tests made for it; needs CMake and Ninja."""
     tests = [str(sanitize.TESTS)]
