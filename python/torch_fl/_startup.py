@@ -105,9 +105,10 @@ def _start_core(core: ModuleType, platform: str) -> None:
     from torch_fl import routing
 
     try:
+        core.load_kernels(compat.kernel_folders())
         switches = compat.log_switches()
         table = routing.load(platform, core.known_slots(), core.slot_operators)
-        core.start(platform, [tuple(route) for route in table.routes])
+        core.start(platform, table.routes)
     except ValueError as error:
         raise ImportError(str(error)) from None
     except RuntimeError as error:

@@ -89,3 +89,8 @@ def report_retired(environ: Mapping[str, str] | None = None) -> None:
     for old, remedy in RETIRED.items():
         if old in environ:
             _say_once(old, f"the environment variable {old} has no effect any more: {remedy}")
+
+
+def kernel_folders() -> list[str]:
+    """Folders with kernel libraries beside the installed ones: ``FLAGOS_KERNEL_PATH``, with ``:`` between them."""
+    return [folder for folder in os.environ.get("FLAGOS_KERNEL_PATH", "").split(os.pathsep) if folder]

@@ -15,12 +15,8 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
 
-#include <functional>
-#include <map>
-
 #include "host_alias.h"
 #include "recurrent.h"
-#include "route_log.h"
 
 namespace torch_fl {
 namespace {
@@ -30,8 +26,6 @@ using at::Tensor;
 Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias, c10::SymIntArrayRef stride,
                    c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
                    c10::SymIntArrayRef output_padding, c10::SymInt groups) {
-  static Route* here = route("convolution_overrideable", "host");
-  served(here);
   return at::convolution_symint(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
@@ -40,8 +34,6 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad, cons
                                                         c10::SymIntArrayRef dilation, bool transposed,
                                                         c10::SymIntArrayRef output_padding, c10::SymInt groups,
                                                         std::array<bool, 3> output_mask) {
-  static Route* here = route("convolution_backward_overrideable", "host");
-  served(here);
   const c10::SymInt channels = transposed ? weight.sym_size(1) * groups : weight.sym_size(0);
   return at::convolution_backward_symint(grad, input, weight, c10::SymIntArrayRef(&channels, 1), stride, padding, dilation,
                                          transposed, output_padding, groups, output_mask);
@@ -49,8 +41,6 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad, cons
 
 // The CPU's kernel draws from the CPU's generator; these draws come from the device's.
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train) {
-  static Route* here = route("native_dropout", "host");
-  served(here);
   if (input.numel() == 0) return {input, at::empty_like(input)};
   if (!train.value_or(true)) return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
   const double kept = 1.0 - p;
@@ -60,8 +50,6 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::op
 
 int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                          double dropout, bool causal, std::optional<double> scale, bool enable_gqa) {
-  static Route* here = route("_fused_sdp_choice", "host");
-  served(here);
   // This one is called past the dispatcher: functorch's wrappers get here, and only the math kernel is made of operators.
   auto wrapped = [](const Tensor& tensor) { return tensor.defined() && !tensor.has_storage(); };
   if (wrapped(query) || wrapped(key) || wrapped(value) || (mask && wrapped(*mask)))
@@ -83,8 +71,6 @@ using Attention = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::S
 
 Attention attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias, double dropout,
                     bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
-  static Route* here = route("_scaled_dot_product_fused_attention_overrideable", "host");
-  served(here);
   auto [output, logsumexp] =
       at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal, bias, scale);
   Tensor none = at::empty({0}, query.options().dtype(at::kLong));
@@ -96,47 +82,29 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     std::array<bool, 4> /*wanted*/, const Tensor& output, const Tensor& logsumexp, const Tensor& /*cumulative_q*/,
     const Tensor& /*cumulative_k*/, c10::SymInt /*max_q*/, c10::SymInt /*max_k*/, double dropout, bool causal,
     const Tensor& /*seed*/, const Tensor& /*offset*/, std::optional<double> scale) {
-  static Route* here = route("_scaled_dot_product_fused_attention_overrideable_backward", "host");
-  served(here);
   const OptionalTensor mask = bias.defined() ? OptionalTensor(bias) : std::nullopt;
   auto [grad_query, grad_key, grad_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       grad, query, key, value, output, logsumexp, dropout, causal, mask, scale);
   return {grad_query, grad_key, grad_value, Tensor()};  // the choice above leaves masks with gradients to the math kernel
 }
 
-const std::map<std::string, std::function<torch::CppFunction()>>& kernels() {
-  static const std::map<std::string, std::function<torch::CppFunction()>> table = {
-      {"convolution_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution)); }},
-      {"convolution_backward_overrideable", [] { return torch::CppFunction(TORCH_FN(convolution_backward)); }},
-      {"_thnn_fused_lstm_cell", [] { return torch::CppFunction(TORCH_FN(lstm_cell)); }},
-      {"_thnn_fused_lstm_cell_backward_impl", [] { return torch::CppFunction(TORCH_FN(lstm_cell_backward)); }},
-      {"_thnn_fused_gru_cell", [] { return torch::CppFunction(TORCH_FN(gru_cell)); }},
-      {"_thnn_fused_gru_cell_backward", [] { return torch::CppFunction(TORCH_FN(gru_cell_backward)); }},
-      {"native_dropout", [] { return torch::CppFunction(TORCH_FN(native_dropout)); }},
-      {"_fused_sdp_choice", [] { return torch::CppFunction(TORCH_FN(fused_sdp_choice)); }},
-      {"_scaled_dot_product_fused_attention_overrideable", [] { return torch::CppFunction(TORCH_FN(attention)); }},
-      {"_scaled_dot_product_fused_attention_overrideable_backward",
-       [] { return torch::CppFunction(TORCH_FN(attention_backward)); }},
-  };
-  return table;
-}
+// scaled_dot_product_attention does not dispatch this one: it looks in a table of function pointers.
+using FusedChoice = CountedKernel<"_fused_sdp_choice", &fused_sdp_choice>;
+void serve_fused_choice() { at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&FusedChoice::call); }
 
 }  // namespace
 
-const std::vector<std::string>& composed_operators() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> result;
-    for (auto& [name, make] : kernels()) result.push_back(name);
-    return result;
-  }();
-  return names;
-}
-
-void register_composed(torch::Library& library, const std::string& op, const std::string& origin) {
-  route(op, "host", origin);
-  library.impl(op.c_str(), kernels().at(op)());
-  // scaled_dot_product_attention does not dispatch this one: it looks in a table of function pointers.
-  if (op == "_fused_sdp_choice") at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&fused_sdp_choice);
+void add_composed_kernels(KernelTable& table) {
+  table.add<"convolution_overrideable", &convolution>();
+  table.add<"convolution_backward_overrideable", &convolution_backward>();
+  table.add<"_thnn_fused_lstm_cell", &lstm_cell>();
+  table.add<"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward>();
+  table.add<"_thnn_fused_gru_cell", &gru_cell>();
+  table.add<"_thnn_fused_gru_cell_backward", &gru_cell_backward>();
+  table.add<"native_dropout", &native_dropout>();
+  table.add<"_fused_sdp_choice", &fused_sdp_choice>({.chosen = &serve_fused_choice});
+  table.add<"_scaled_dot_product_fused_attention_overrideable", &attention>();
+  table.add<"_scaled_dot_product_fused_attention_overrideable_backward", &attention_backward>();
 }
 
 }  // namespace torch_fl

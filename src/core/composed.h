@@ -3,15 +3,10 @@
 // composed of operators that it does.
 #pragma once
 
-#include <torch/library.h>
-
-#include <string>
-#include <vector>
+#include <flagos_kernels.h>
 
 namespace torch_fl {
 
-// The operators of the slot, and their registration one by one.
-const std::vector<std::string>& composed_operators();
-void register_composed(torch::Library& library, const std::string& op, const std::string& origin);
+void add_composed_kernels(KernelTable& table);
 
 }  // namespace torch_fl

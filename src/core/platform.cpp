@@ -14,15 +14,6 @@ flagos_platform table{};  // our copy: zero past the platform's struct_size
 bool loaded = false;
 std::string failure = "flagos: no platform is loaded; import torch_fl first";
 
-std::string own_folder() {
-  Dl_info info{};
-  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&load_platform), &info) && info.dli_fname,
-              "flagos: the dynamic loader cannot tell where libtorch_fl.so is");
-  std::string path = info.dli_fname;
-  auto slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 // Says why the table cannot be used, and which package to change; empty when it can.
 std::string refusal(const flagos_platform& theirs, const std::string& id, const std::string& file) {
   const std::string remedy = "; install torch-fl-runtime and its platform from one build (torch-fl=*=" + id + "*)";
@@ -40,7 +31,7 @@ std::string refusal(const flagos_platform& theirs, const std::string& id, const 
 }
 
 void open_platform(const std::string& id) {
-  const std::string file = own_folder() + "/libtorch_fl_platform_" + id + ".so";
+  const std::string file = library_folder() + "/libtorch_fl_platform_" + id + ".so";
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   TORCH_CHECK(library, "flagos: platform '", id, "' cannot be loaded: ", dlerror(),
               "; is torch-fl-runtime installed for this platform, with its SDK's libraries?");
@@ -54,6 +45,15 @@ void open_platform(const std::string& id) {
 }
 
 }  // namespace
+
+std::string library_folder() {
+  Dl_info info{};
+  TORCH_CHECK(dladdr(reinterpret_cast<void*>(&load_platform), &info) && info.dli_fname,
+              "flagos: the dynamic loader cannot tell where libtorch_fl.so is");
+  std::string path = info.dli_fname;
+  auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
 
 void load_platform(const std::string& id) {
   TORCH_CHECK(!loaded, "flagos: platform '", table.id, "' is loaded already; one process has one platform");

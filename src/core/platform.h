@@ -22,6 +22,9 @@ bool platform_has(uint32_t capability) noexcept;
 // Throws what the platform says about `status`; `doing` completes "flagos: could not ...".
 void check(flagos_status status, const char* doing);
 
+// The folder of libtorch_fl.so, where platforms and kernel libraries lie.
+std::string library_folder();
+
 // The version of the contract, as "major.minor".
 TORCH_FL_API std::string platform_abi();
 

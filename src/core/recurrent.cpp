@@ -7,7 +7,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "route_log.h"
 
 namespace torch_fl {
 namespace {
@@ -25,8 +24,6 @@ Tensor through_tanh(const Tensor& grad, const Tensor& activated) { return grad *
 
 std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cell,
                                              const OptionalTensor& input_bias, const OptionalTensor& hidden_bias) {
-  static Route* here = route("_thnn_fused_lstm_cell", "host");
-  served(here);
   const auto gates = (with_bias(hidden_gates, hidden_bias) + with_bias(input_gates, input_bias)).chunk(4, 1);
   const Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), candidate = gates[2].tanh(), out = gates[3].sigmoid();
   const Tensor new_cell = forget * cell + in * candidate;
@@ -36,8 +33,6 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Te
 std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad_hidden, const OptionalTensor& grad_cell,
                                                       const Tensor& cell, const Tensor& new_cell, const Tensor& gates,
                                                       bool has_bias) {
-  static Route* here = route("_thnn_fused_lstm_cell_backward_impl", "host");
-  served(here);
   if (!(grad_hidden && grad_hidden->defined()) && !(grad_cell && grad_cell->defined())) return {};
   const auto parts = gates.chunk(4, 1);
   const Tensor &in = parts[0], &forget = parts[1], &candidate = parts[2], &out = parts[3];
@@ -54,8 +49,6 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad
 
 std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& hidden,
                                     const OptionalTensor& input_bias, const OptionalTensor& hidden_bias) {
-  static Route* here = route("_thnn_fused_gru_cell", "host");
-  served(here);
   const auto in = with_bias(input_gates, input_bias).chunk(3, 1);
   const auto from_hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
   const Tensor reset = (in[0] + from_hidden[0]).sigmoid(), update = (in[1] + from_hidden[1]).sigmoid();
@@ -65,8 +58,6 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hid
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad, const Tensor& workspace,
                                                                      bool has_bias) {
-  static Route* here = route("_thnn_fused_gru_cell_backward", "host");
-  served(here);
   const auto parts = workspace.chunk(5, 1);
   const Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &hidden = parts[3], &from_hidden = parts[4];
   const Tensor grad_update = through_sigmoid(grad * (hidden - fresh), update);

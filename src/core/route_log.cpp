@@ -47,6 +47,10 @@ void log_served(const Route& route) {
                  route.op.c_str());
 }
 
+void log_declined(const std::string& op, const std::string& backend, const char* reason) {
+  if (log_dispatch.load()) std::fprintf(stderr, "[flagos declined] %s: %s (%s)\n", op.c_str(), backend.c_str(), reason);
+}
+
 void set_log(bool dispatch, bool fallback) {
   log_dispatch = dispatch;
   log_fallback = fallback;

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "allocator.h"
 #include "autocast.h"
+#include "chain_kernel.h"
 #include "claims.h"
-#include "composed.h"
 #include "copy.h"
 #include "factories.h"
 #include "guard.h"
@@ -22,6 +21,7 @@
 #include "registration.h"
 #include "resize.h"
 #include "route_log.h"
+#include "slots.h"
 #include "sparse.h"
 #include "views.h"
 
@@ -63,49 +63,82 @@ void register_copy_of_lazy_bits() {
   registrations("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
-void register_host_kernels(torch::Library& m, const std::map<std::string, std::string>& refused) {
+// Gives an operator to the CPU's kernel where that can serve it.
+void register_host_kernel(torch::Library& m, const c10::OperatorHandle& op, const std::string& origin) {
+  if (!claimed(op)) return;
+  const std::string name = short_name(op.operator_name());
+  route(name, "cpu", origin);
+  m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op)));
+}
+
+[[noreturn]] void no_such_kernel(const RouteRequest& request, const std::string& slot) {
+  std::string list;
+  for (const auto& op : slot_operators(slot)) list += (list.empty() ? "" : ", ") + op;
+  TORCH_CHECK(false, request.origin, ": slot '", slot, "' has no kernel for ", request.op, "; it serves ",
+              list.empty() ? "nothing here" : list);
+}
+
+// The steps that have a kernel, up to `none`.
+std::vector<ChainStep> resolved(const RouteRequest& request) {
+  std::vector<ChainStep> steps;
+  for (const RouteStep& step : request.chain) {
+    if (step.backend == "none") break;
+    const SlotKernel* kernel = find_kernel(step.backend, request.op);
+    if (!kernel) no_such_kernel(request, step.backend);
+    *kernel->route = route(request.op, step.backend, request.origin);
+    if (kernel->traits.chosen) kernel->traits.chosen();
+    auto& made = steps.emplace_back(ChainStep{step.backend, {}, kernel});
+    for (const auto& text : step.conditions) made.conditions.emplace_back(text);
+  }
+  return steps;
+}
+
+// A kernel that serves every call stands in PyTorch's table itself; else the chain does.
+void register_route(torch::Library& m, const c10::OperatorHandle& op, const RouteRequest& request) {
+  auto steps = resolved(request);
+  if (steps.empty()) return register_host_kernel(m, op, request.origin);
+  const ChainStep& first = steps.front();
+  if (first.conditions.empty() && !first.kernel->traits.may_decline) {
+    static auto* kept = new std::vector<c10::RegistrationHandleRAII>();
+    kept->push_back(c10::Dispatcher::singleton().registerImpl(op.operator_name(), DispatchKey::PrivateUse1,
+                                                             first.kernel->function, first.kernel->signature, nullptr,
+                                                             "torch_fl slot " + first.backend));
+    return;
+  }
+  if (claimed(op)) route(request.op, "cpu", request.origin);
+  m.impl(request.op.c_str(),
+         torch::CppFunction::makeFromBoxedFunctor(std::make_unique<ChainKernel>(op, std::move(steps))));
+}
+
+// What no line of a routing file names: the first slot that has a kernel, else the CPU's.
+RouteRequest default_route(const std::string& op, const std::vector<std::string>& slots) {
+  for (const auto& slot : slots)
+    if (find_kernel(slot, op)) return {op, {{slot, {}}}, "default"};
+  return {op, {{"none", {}}}, "default"};
+}
+
+void register_operators(const std::vector<RouteRequest>& requests) {
+  std::map<std::string, RouteRequest> asked;
+  for (const auto& request : requests) asked.emplace(request.op, request);
+  const auto slots = known_slots();
+  auto& m = registrations("aten", DispatchKey::PrivateUse1);
+  register_core_operators(m);
+  register_copy_of_lazy_bits();
+  require_all_views();
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getAllOpNames()) {
     if (name.name.rfind("aten::", 0) != 0) continue;
     const auto op = dispatcher.findOp(name);
-    if (!op || !op->hasSchema() || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) continue;
-    if (!claimed(*op)) continue;
+    if (!op || !op->hasSchema()) continue;
     const std::string op_name = short_name(name);
-    auto origin = refused.find(op_name);
-    route(op_name, "cpu", origin == refused.end() ? "default" : origin->second);
-    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(*op)));
-  }
-}
-
-[[noreturn]] void no_such_kernel(const RouteRequest& request) {
-  const auto operators = slot_operators(request.backend);
-  std::string list;
-  for (const auto& op : operators) list += (list.empty() ? "" : ", ") + op;
-  TORCH_CHECK(false, request.origin, ": slot '", request.backend, "' has no kernel for ", request.op, "; it serves ",
-              list.empty() ? "nothing here" : list);
-}
-
-void register_operators(const std::vector<RouteRequest>& requests) {
-  std::map<std::string, std::string> refused, origins;
-  for (const auto& request : requests) {
-    if (request.backend == "none") {
-      refused[request.op] = request.origin;
+    const auto found = asked.find(op_name);
+    if (op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
+      TORCH_CHECK(found == asked.end(), found->second.origin, ": ", op_name,
+                  " is the core's own, which owns memory and views, and has no route; remove the line");
       continue;
     }
-    const auto operators = slot_operators(request.backend);
-    if (std::find(operators.begin(), operators.end(), request.op) == operators.end()) no_such_kernel(request);
-    origins[request.op] = request.origin;
+    register_route(m, *op, found == asked.end() ? default_route(op_name, slots) : found->second);
   }
-  auto& m = registrations("aten", DispatchKey::PrivateUse1);
-  register_core_operators(m);
-  register_copy_of_lazy_bits();
-  for (const auto& op : composed_operators()) {
-    if (refused.count(op)) continue;
-    auto origin = origins.find(op);
-    register_composed(m, op, origin == origins.end() ? "default" : origin->second);
-  }
-  require_all_views();
-  register_host_kernels(m, refused);
   registrations("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
 }
 
@@ -122,12 +155,6 @@ void start(const std::string& platform_id, const std::vector<RouteRequest>& requ
   register_operators(requests);
   register_sparse();
   register_autocast();
-}
-
-std::vector<std::string> known_slots() { return {"host"}; }
-
-std::vector<std::string> slot_operators(const std::string& slot) {
-  return slot == "host" ? composed_operators() : std::vector<std::string>{};
 }
 
 }  // namespace torch_fl

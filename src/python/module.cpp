@@ -10,6 +10,7 @@
 #include "host_address.h"
 #include "platform.h"
 #include "route_log.h"
+#include "slots.h"
 #include "start.h"
 #include "stream.h"
 
@@ -27,16 +28,24 @@ py::dict build_info() {
   return info;
 }
 
-using RequestTuple = std::tuple<std::string, std::string, std::string>;
+using ConditionTuple = std::tuple<std::string, std::string, std::vector<std::string>>;  // subject, relation, values
+using StepTuple = std::tuple<std::string, std::vector<ConditionTuple>>;
+using RequestTuple = std::tuple<std::string, std::vector<StepTuple>, std::string>;
 
 void start(const std::string& platform, const std::vector<RequestTuple>& requests) {
   std::vector<torch_fl::RouteRequest> routes;
-  for (const auto& [op, backend, origin] : requests) routes.push_back({op, backend, origin});
+  for (const auto& [op, chain, origin] : requests) {
+    auto& request = routes.emplace_back(torch_fl::RouteRequest{op, {}, origin});
+    for (const auto& [backend, conditions] : chain) {
+      auto& step = request.chain.emplace_back(torch_fl::RouteStep{backend, {}});
+      for (const auto& [subject, relation, values] : conditions) step.conditions.push_back({subject, relation, values});
+    }
+  }
   torch_fl::start(platform, routes);
 }
 
-std::vector<RequestTuple> routes() {
-  std::vector<RequestTuple> result;
+std::vector<std::tuple<std::string, std::string, std::string>> routes() {
+  std::vector<std::tuple<std::string, std::string, std::string>> result;
   for (const auto* route : torch_fl::routes()) result.emplace_back(route->op, route->backend, route->origin);
   return result;
 }
@@ -79,6 +88,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("host_offset", [] { return static_cast<int64_t>(torch_fl::device_to_host_offset()); });
 
   m.def("routes", &routes);
+  m.def("load_kernels", &torch_fl::load_kernel_libraries);
   m.def("known_slots", &torch_fl::known_slots);
   m.def("slot_operators", &torch_fl::slot_operators);
   m.def("dispatch_counts", &torch_fl::dispatch_counts);

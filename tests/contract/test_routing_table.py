@@ -17,7 +17,7 @@ def table(environ, slots=SLOTS):
 
 
 def routes(environ, slots=SLOTS):
-    return {route.operator: (route.backend, route.origin) for route in table(environ, slots).routes}
+    return {route.operator: (route.text, route.origin) for route in table(environ, slots).routes}
 
 
 def write(tmp_path, text):
@@ -56,8 +56,19 @@ def test_older_backend_words(tmp_path, alias, word):
         ),
         ("mm = musa", "my.conf:1:6: no 'musa' kernels are installed; the backends here are host, flaggems, none"),
         ("mm = flagos", "my.conf:1:6: no 'flagos' kernels are installed"),
-        ("mm = flaggems, host", "my.conf:1:16: chains of several backends need a later torch_fl"),
-        ("mm = flaggems[dtype!=float64]", "my.conf:1:6: conditions such as '[dtype...]' need a later torch_fl"),
+        ("mm = none, host", "my.conf:1:12: nothing can follow 'none', which serves every call"),
+        ("mm = none[ndim=2]", "my.conf:1:6: 'none' takes no conditions; it serves what no step before it has served"),
+        (
+            "mm = flaggems[dtyp!=float64]",
+            "my.conf:1:6: 'dtyp' cannot be compared; the subjects are dtype, ndim, numel; did you mean 'dtype'?",
+        ),
+        (
+            "mm = flaggems[dtype=flaot64]",
+            "my.conf:1:6: 'flaot64' is not a data type; write it like float64; did you mean 'float64'?",
+        ),
+        ("mm = flaggems[dtype<float64]", "my.conf:1:6: data types have no order; compare dtype with = or !="),
+        ("mm = flaggems[ndim=two]", "my.conf:1:6: 'two' is not a whole number to compare ndim with"),
+        ("mm = flaggems[numel<2|3]", "my.conf:1:6: '<' takes one value; use = or != for several"),
     ],
 )
 def test_words_that_mean_nothing_here(tmp_path, text, message):
@@ -65,6 +76,13 @@ def test_words_that_mean_nothing_here(tmp_path, text, message):
         routes({"FLAGOS_BACKEND_CONFIG": write(tmp_path, text)})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "chain", ["flaggems, host, none", "flaggems[dtype=float16|bfloat16, ndim!=4], none", "host[numel>=1024], flaggems"]
+)
+def test_chains(tmp_path, chain):
+    assert routes({"FLAGOS_BACKEND_CONFIG": write(tmp_path, f"mm = {chain}")})["mm"][0] == chain
 
 
 @pytest.mark.parametrize("name", ["missing.conf", "."])
@@ -124,7 +142,7 @@ def test_forced_backend(tmp_path):
     file = write(tmp_path, "mm = none\nbmm = none\n")
     found = table({"FLAGOS_BACKEND_CONFIG": file, "FLAGOS_FORCE_BACKEND": "flaggems", "FLAGOS_OP_add__Tensor": "host"})
     assert found.unforced == ["bmm"]
-    assert {route.operator: (route.backend, route.origin) for route in found.routes} == {
+    assert {route.operator: (route.text, route.origin) for route in found.routes} == {
         "mm": ("flaggems", "FLAGOS_FORCE_BACKEND"),
         "bmm": ("none", f"{file}:2"),
         "add.Tensor": ("host", "FLAGOS_OP_add__Tensor"),
@@ -150,9 +168,8 @@ def test_operator_names_are_not_read_when_nothing_names_one(monkeypatch):
 
 
 def test_read_table_of_one_file(tmp_path):
-    assert [tuple(r) for r in read_table(write(tmp_path, "mm = host"), ["host"], "x.conf")] == [
-        ("mm", "host", "x.conf:1")
-    ]
+    (route,) = read_table(write(tmp_path, "mm = host, none"), ["host"], "x.conf")
+    assert (route.operator, route.text, route.origin) == ("mm", "host, none", "x.conf:1")
 
 
 def test_compat_is_one_table():

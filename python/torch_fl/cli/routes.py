@@ -37,7 +37,7 @@ def _check(file: Path, as_json: bool) -> None:
         table = routing.read_table(file, _C.known_slots())
     except routing.RoutingError as error:
         _fail(str(error))
-    _print([tuple(route) for route in table], as_json, empty=f"{file}: no routes, no errors")
+    _print([(route.operator, route.text, route.origin) for route in table], as_json, empty=f"{file}: no routes, no errors")
 
 
 def _show(op: str | None, as_json: bool) -> None:

@@ -9,26 +9,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import compat
+from .chain import FLAGGEMS, NONE, checked
 from .errors import Location, RoutingError, nearest
 from .operators import decode, encode, operator_names
-from .parser import Step, parse_chain, parse_file
+from .parser import Condition, parse_chain, parse_file
 
 FILE_VARIABLE = "FLAGOS_BACKEND_CONFIG"
 FORCE_VARIABLE = "FLAGOS_FORCE_BACKEND"
 OPERATOR_PREFIX = "FLAGOS_OP_"
 
-NONE = "none"  #: the backend word for "not claimed": the CPU fallback serves the operator
-FLAGGEMS = ("flaggems", "flaggems_cpp")
-_ELSEWHERE = (*FLAGGEMS, "cuda", "metax", "ascend", "musa", "gcu", "kunlunxin", "tsingmicro", "host")
-
 
 class Route(NamedTuple):
-    """One line of the table: `operator` goes to `backend`, because `origin` says so."""
+    """One line of the table: `operator` goes to the first step of `chain` that serves it, because `origin` says so."""
 
     operator: str
-    backend: str
+    chain: tuple[tuple[str, tuple[Condition, ...]], ...]
     origin: str
+
+    @property
+    def text(self) -> str:
+        """The chain as a routing file has it."""
+        return ", ".join(backend + _conditions_text(conditions) for backend, conditions in self.chain)
 
 
 class Table(NamedTuple):
@@ -62,7 +63,7 @@ def load(
     if slot := _forced_slot(environ, slots):
         served = set(kernels(slot))
         unforced = sorted(routes.keys() - served)
-        routes.update((operator, Route(operator, slot, FORCE_VARIABLE)) for operator in sorted(served))
+        routes.update((operator, Route(operator, ((slot, ()),), FORCE_VARIABLE)) for operator in sorted(served))
     routes.update(_operator_variables(environ, slots))
     return Table(list(routes.values()), unforced)
 
@@ -76,7 +77,7 @@ def read_table(path: str | Path, slots: Sequence[str], label: str | None = None)
                 entry.location,
                 f"PyTorch has no operator '{entry.operator}'" + nearest(entry.operator, operator_names()),
             )
-        routes.append(Route(entry.operator, _single(entry.chain, slots), entry.location.origin))
+        routes.append(Route(entry.operator, checked(entry.chain, slots), entry.location.origin))
     return routes
 
 
@@ -100,33 +101,6 @@ def _forced_slot(environ: Mapping[str, str], slots: Sequence[str]) -> str | None
     return fitting[0]
 
 
-def _single(chain: tuple[Step, ...], slots: Sequence[str]) -> str:
-    first = chain[0]
-    backends = [_backend(step, slots) for step in chain]
-    if first.conditions:
-        raise RoutingError(
-            first.location,
-            f"conditions such as '[{first.conditions[0].subject}...]' need a later torch_fl; name a backend alone",
-        )
-    if len(chain) > 1:
-        raise RoutingError(chain[1].location, "chains of several backends need a later torch_fl; keep the first")
-    return backends[0]
-
-
-def _backend(step: Step, slots: Sequence[str]) -> str:
-    word = compat.backend(step.backend)
-    valid = (*slots, NONE)
-    if word in valid:
-        return word
-    installed = f"the backends here are {', '.join(valid)}"
-    if word in _ELSEWHERE:
-        raise RoutingError(step.location, f"no '{step.backend}' kernels are installed; {installed}")
-    raise RoutingError(
-        step.location,
-        f"'{step.backend}' is not a backend; {installed}" + nearest(step.backend, (*valid, *_ELSEWHERE)),
-    )
-
-
 def _operator_variables(environ: Mapping[str, str], slots: Sequence[str]) -> dict[str, Route]:
     routes: dict[str, Route] = {}
     for variable in sorted(name for name in environ if name.startswith(OPERATOR_PREFIX)):
@@ -140,6 +114,12 @@ def _operator_variables(environ: Mapping[str, str], slots: Sequence[str]) -> dic
             raise RoutingError(location, f"the name stands for {' and '.join(names)}; use a routing file instead")
         if names[0] in routes:
             raise RoutingError(location, f"'{names[0]}' is already set by {routes[names[0]].origin}; unset one")
-        backend = _single(parse_chain(environ[variable], location), slots)
-        routes[names[0]] = Route(names[0], backend, variable)
+        chain = checked(parse_chain(environ[variable], location), slots)
+        routes[names[0]] = Route(names[0], chain, variable)
     return routes
+
+
+def _conditions_text(conditions: tuple[Condition, ...]) -> str:
+    if not conditions:
+        return ""
+    return "[" + ", ".join(f"{subject}{relation}{'|'.join(values)}" for subject, relation, values in conditions) + "]"

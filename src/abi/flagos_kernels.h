@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// flagos_kernels.h: the contract between the core and a library of kernels.
+//
+// A kernel library is a shared object libtorch_fl_kernels_<slot>.so beside libtorch_fl.so. It is C++, since kernels take
+// at::Tensor, and so belongs to one build of PyTorch. The core calls the function it exports once, at start-up, before any
+// device is used:
+//
+//   FLAGOS_KERNELS(table) {
+//     table.add<"mm", &mm>();
+//     table.add<"add.Tensor", &add>({.may_decline = true});
+//   }
+//
+// A kernel has the C++ signature of its operator. The routing table chooses among slots; a chosen kernel is registered
+// with PyTorch directly, so that nothing stands between the dispatcher and it but the counter below.
+#pragma once
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/op_registration/infer_schema.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#define FLAGOS_KERNELS_ABI 1
+#define FLAGOS_KERNELS_ENTRY "flagos_kernels_entry"
+#define FLAGOS_VISIBLE __attribute__((visibility("default")))
+
+namespace torch_fl {
+
+// One line of the routing table, and how often its kernel was called.
+struct Route {
+  std::string op;       // "add.Tensor"
+  std::string backend;  // a slot, or "cpu"
+  std::string origin;   // who decided: "default", "backends_host.conf:12", "FLAGOS_OP_mm"
+  std::atomic<uint64_t> calls{0};
+};
+
+namespace log_switch {
+extern FLAGOS_VISIBLE std::atomic<bool> any;
+}
+FLAGOS_VISIBLE void log_served(const Route& route);
+
+// Counts a call, and says it where a log is on. A few nanoseconds otherwise.
+inline void served(Route* route) {
+  route->calls.fetch_add(1, std::memory_order_relaxed);
+  if (__builtin_expect(log_switch::any.load(std::memory_order_relaxed), 0)) log_served(*route);
+}
+
+// Thrown by a kernel that cannot serve this call, before it has written anything: the next step of the chain serves it.
+class FLAGOS_VISIBLE Decline final : public std::exception {
+ public:
+  explicit Decline(std::string reason) : reason_(std::move(reason)) {}
+  ~Decline() override;
+  const char* what() const noexcept override { return reason_.c_str(); }
+
+ private:
+  std::string reason_;
+};
+
+struct KernelTraits {
+  bool may_decline = false;
+  void (*chosen)() = nullptr;  // called once, when the routing table gives the operator to this kernel
+};
+
+struct SlotKernel {
+  c10::KernelFunction function;
+  std::optional<c10::impl::CppSignature> signature;  // of a typed function: PyTorch compares it with the other kernels'
+  KernelTraits traits;
+  Route** route;  // where the kernel finds its counter
+};
+
+template <size_t size>
+struct OperatorName {
+  char text[size];
+  consteval OperatorName(const char (&literal)[size]) { std::copy_n(literal, size, text); }  // NOLINT: implicit on purpose
+};
+
+template <OperatorName name, auto* function, class Signature = std::remove_pointer_t<decltype(function)>>
+struct CountedKernel;
+
+template <OperatorName name, auto* function, class Result, class... Arguments>
+struct CountedKernel<name, function, Result(Arguments...)> {
+  static inline Route* route = nullptr;
+  static Result call(Arguments... arguments) {
+    served(route);
+    return function(std::forward<Arguments>(arguments)...);
+  }
+};
+
+class KernelTable {
+ public:
+  virtual ~KernelTable() = default;
+  virtual void add(const char* op, SlotKernel kernel) = 0;
+
+  template <OperatorName name, auto* function>
+  void add(KernelTraits traits = {}) {
+    using Counted = CountedKernel<name, function>;
+    using Signature = std::remove_pointer_t<decltype(function)>;
+    add(name.text, SlotKernel{c10::KernelFunction::makeFromUnboxedFunction(
+                                  c10::CompileTimeFunctionPointer<Signature, &Counted::call>()),
+                              c10::impl::CppSignature::make<Signature>(), traits, &Counted::route});
+  }
+};
+
+struct KernelLibrary {
+  uint32_t abi;
+  void (*add_kernels)(KernelTable& table);
+};
+
+}  // namespace torch_fl
+
+#define FLAGOS_KERNELS(table)                                                               \
+  static void flagos_add_kernels(::torch_fl::KernelTable& table);                           \
+  extern "C" FLAGOS_VISIBLE const ::torch_fl::KernelLibrary* flagos_kernels_entry() {        \
+    static const ::torch_fl::KernelLibrary library{FLAGOS_KERNELS_ABI, &flagos_add_kernels}; \
+    return &library;                                                                        \
+  }                                                                                         \
+  static void flagos_add_kernels(::torch_fl::KernelTable& table)
