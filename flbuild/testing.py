@@ -54,9 +54,14 @@ def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = F
     ).returncode
 
 
-def run_installed(package: str, prefix: Path, work: Path, quiet: bool = False) -> int:
+def shared_out(jobs: int) -> list[str]:
+    """pytest's options for so many processes."""
+    return ["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else []
+
+
+def run_installed(package: str, prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
     """A suite from its installed package, in a folder that has none of the sources."""
-    options = ["-q", "-p", "no:cacheprovider", "--pyargs", package]
+    options = ["-q", "-p", "no:cacheprovider", *shared_out(jobs), "--pyargs", package]
     return run_python(["-B", "-m", "pytest", *options], prefix, work, quiet)
 
 
