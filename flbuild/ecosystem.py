@@ -121,6 +121,7 @@ def files_of_packages(prefix: Path) -> dict[str, tuple[str, tuple[int, int, int]
         file: (record.stem, fingerprint(prefix / file))
         for record in sorted((prefix / "conda-meta").glob("*.json"))
         for file in json.loads(record.read_text())["files"]
+        if not file.endswith(".pyc")  # Python writes these again as it likes
     }
 
 
