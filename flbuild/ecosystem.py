@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rattler import RepoDataRecord
 
-from flbuild import demo, environment, pip, solve, testing
+from flbuild import environment, pip, solve, testing
 from flbuild.digest import sha256_text
 from flbuild.errors import UserError
 from flbuild.layout import Layout, remove
@@ -130,10 +130,4 @@ def tests(layout: Layout, prefix: Path, jobs: int, quiet: bool) -> int:
     work = layout.quarantine("ecosystem")
     caches = {"HF_HOME": str(work / "hub"), "XDG_CACHE_HOME": str(work / "cache")}
     options = ["-q", "-p", "no:cacheprovider", *testing.shared_out(jobs), f"--rootdir={layout.root}"]
-    return subprocess.run(
-        [prefix / "bin/python", "-B", "-m", "pytest", *options, layout.root / FOLDER],
-        env=demo.environment_variables(prefix) | caches,
-        cwd=work,
-        check=False,
-        stdout=sys.stderr if quiet else None,
-    ).returncode
+    return testing.run_python(["-B", "-m", "pytest", *options, str(layout.root / FOLDER)], prefix, work, quiet, caches)

@@ -71,11 +71,12 @@ def run_opinfo(prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
     return run_python(["-m", OPINFO, "--jobs", str(jobs), *files, "--resume"], prefix, work, quiet)
 
 
-def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool) -> int:
+def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool, extra: dict[str, str] | None = None) -> int:
+    """Python of the environment in the folder `work`, with the environment's variables and the `extra` ones."""
     work.mkdir(parents=True, exist_ok=True)
     return subprocess.run(
         [prefix / "bin/python", *arguments],
-        env=demo.environment_variables(prefix),
+        env=demo.environment_variables(prefix) | (extra or {}),
         cwd=work,
         check=False,
         stdout=sys.stderr if quiet else None,

@@ -64,17 +64,13 @@ void register_copy_of_lazy_bits() {
 }
 
 void register_host_kernels(torch::Library& m, const std::map<std::string, std::string>& refused) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0) continue;
-    const auto op = dispatcher.findOp(name);
-    if (!op || !op->hasSchema() || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) continue;
-    if (!claimed(*op)) continue;
-    const std::string op_name = short_name(name);
+  for_each_aten_operator([&](const c10::OperatorHandle& op) {
+    if (op.hasKernelForDispatchKey(DispatchKey::PrivateUse1) || !claimed(op)) return;
+    const std::string op_name = short_name(op.operator_name());
     auto origin = refused.find(op_name);
     route(op_name, "cpu", origin == refused.end() ? "default" : origin->second);
-    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(*op)));
-  }
+    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op)));
+  });
 }
 
 [[noreturn]] void no_such_kernel(const RouteRequest& request) {
