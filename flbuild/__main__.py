@@ -118,11 +118,15 @@ def test(
                 layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
             )
         )
-    for stage, package in (("contract tests", testing.CONTRACT), ("PyTorch's samples", testing.OPINFO)):
+    # The samples' suite has worker processes of its own.
+    for stage, package, jobs in (
+        ("contract tests", testing.CONTRACT, args.jobs),
+        ("PyTorch's samples", testing.OPINFO, 1),
+    ):
         report.say(f"\n{stage}, on the installed packages", style="bold")
         with report.stage(stage):
-            statuses.append(testing.run_installed(package, prefix, layout.work / package, report.as_json))
-    statuses.append(ecosystem.run(layout, report, name, urls, wanted))
+            statuses.append(testing.run_installed(package, prefix, layout.work / package, jobs, report.as_json))
+    statuses.append(ecosystem.run(layout, report, name, urls, wanted, args.jobs))
     if testing.has_sanitizers(layout):
         report.say("\nthe core under sanitizers", style="bold")
         with report.stage("sanitizers"):

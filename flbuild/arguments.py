@@ -16,7 +16,7 @@ examples:
   python3 build-locally.py               build, install and try the host platform
   python3 build-locally.py --test        the same, then run every test
   python3 build-locally.py --test --suite opinfo-full
-                                         every one of PyTorch's own samples, an hour
+                                         every one of PyTorch's own samples
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("all", OPINFO_FULL),
         default="all",
         help="what --test runs: `all` (default), or `opinfo-full`, every one of PyTorch's own samples on the device and"
-        " the CPU (an hour; an interrupted run is carried on)",
+        " the CPU (long: an interrupted run is carried on)",
     )
     made.add_argument(
         "--demo",

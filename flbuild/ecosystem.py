@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rattler import RepoDataRecord
 
-from flbuild import demo, environment, pip, solve
+from flbuild import environment, pip, solve, testing
 from flbuild.digest import sha256_text
 from flbuild.errors import UserError
 from flbuild.layout import Layout, remove
@@ -26,12 +26,13 @@ def pinned(root: Path, records: list[RepoDataRecord]) -> Path:
     return root / FOLDER / "requirements" / f"py{''.join(version.split('.')[:2])}.txt"
 
 
-def run(layout: Layout, report: Report, variant: str, urls: list[str], wanted: list[str]) -> int:
+def run(layout: Layout, report: Report, variant: str, urls: list[str], wanted: list[str], jobs: int) -> int:
     """Install what the list names, then run the suite in a folder that has none of the sources.
 
     Args:
         urls: channels, the first one first.
         wanted: match specs of the test environment.
+        jobs: processes that share the suite.
 
     Returns:
         pytest's exit status; 0 where no set of libraries is pinned for this Python, which is said.
@@ -51,7 +52,7 @@ def run(layout: Layout, report: Report, variant: str, urls: list[str], wanted: l
         clone(layout, prefix, lock, records, listed, stage)
     report.say("\necosystem tests of the installed packages", style="bold")
     with report.stage("ecosystem tests"):
-        return tests(layout, prefix, report.as_json)
+        return tests(layout, prefix, jobs, report.as_json)
 
 
 def clone(layout: Layout, prefix: Path, lock: Path, records: list[RepoDataRecord], listed: Path, stage: Stage) -> None:
@@ -120,18 +121,13 @@ def files_of_packages(prefix: Path) -> dict[str, tuple[str, tuple[int, int, int]
         file: (record.stem, fingerprint(prefix / file))
         for record in sorted((prefix / "conda-meta").glob("*.json"))
         for file in json.loads(record.read_text())["files"]
+        if not file.endswith(".pyc")  # Python writes these again as it likes
     }
 
 
-def tests(layout: Layout, prefix: Path, quiet: bool) -> int:
+def tests(layout: Layout, prefix: Path, jobs: int, quiet: bool) -> int:
     """pytest over the suite; caches that libraries make go where the next run removes them."""
     work = layout.quarantine("ecosystem")
     caches = {"HF_HOME": str(work / "hub"), "XDG_CACHE_HOME": str(work / "cache")}
-    options = ["-q", "-p", "no:cacheprovider", f"--rootdir={layout.root}"]
-    return subprocess.run(
-        [prefix / "bin/python", "-B", "-m", "pytest", *options, layout.root / FOLDER],
-        env=demo.environment_variables(prefix) | caches,
-        cwd=work,
-        check=False,
-        stdout=sys.stderr if quiet else None,
-    ).returncode
+    options = ["-q", "-p", "no:cacheprovider", *testing.shared_out(jobs), f"--rootdir={layout.root}"]
+    return testing.run_python(["-B", "-m", "pytest", *options, str(layout.root / FOLDER)], prefix, work, quiet, caches)

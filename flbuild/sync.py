@@ -90,14 +90,19 @@ def samples_block(root: Path) -> str:
     path = root / "docs" / "opinfo.json"
     try:
         summary = json.loads(path.read_text("utf-8"))
-        totals, percent = summary["totals"], summary["percent"]
+        totals = summary["totals"]
+        operators = [family for name, family in summary["families"].items() if name not in ("modules", "optimizers")]
+        computed = [(family["pass"], family["cases"] - family["refused"]) for family in operators]
+        alike, cases = (sum(column) for column in zip(*computed))
+        everything = totals["cases"] - totals["refused"]
         return (
-            f"PyTorch's own samples, run on `flagos` and on the CPU and compared: **{percent} %** of {totals['cases']:,} cases"
-            f" (operator, module or optimizer \u00d7 dtype; PyTorch {summary['torch']}) behave alike; {totals['crash']} crash.\n"
+            f"PyTorch's own samples, run on `flagos` and on the CPU and compared: **{alike / cases:.2%}** of {cases:,} cases"
+            f" (operator \u00d7 dtype that the CPU computes), and {totals['pass'] / everything:.2%} of {everything:,} with modules and"
+            f" optimizers, behave alike; {totals['crash']} crash (PyTorch {summary['torch']}).\n"
             "Numbers and exceptions: [docs/opinfo.json](docs/opinfo.json).\n\n"
             "![cases that pass, by family of operators](docs/opinfo.svg)"
         )
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
         raise PlatformError(f"{path}: is no summary of a run ({error}); see docs/contributing.md") from None
 
 

@@ -54,9 +54,14 @@ def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = F
     ).returncode
 
 
-def run_installed(package: str, prefix: Path, work: Path, quiet: bool = False) -> int:
+def shared_out(jobs: int) -> list[str]:
+    """pytest's options for so many processes."""
+    return ["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else []
+
+
+def run_installed(package: str, prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
     """A suite from its installed package, in a folder that has none of the sources."""
-    options = ["-q", "-p", "no:cacheprovider", "--pyargs", package]
+    options = ["-q", "-p", "no:cacheprovider", *shared_out(jobs), "--pyargs", package]
     return run_python(["-B", "-m", "pytest", *options], prefix, work, quiet)
 
 
@@ -66,11 +71,12 @@ def run_opinfo(prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
     return run_python(["-m", OPINFO, "--jobs", str(jobs), *files, "--resume"], prefix, work, quiet)
 
 
-def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool) -> int:
+def run_python(arguments: list[str], prefix: Path, work: Path, quiet: bool, extra: dict[str, str] | None = None) -> int:
+    """Python of the environment in the folder `work`, with the environment's variables and the `extra` ones."""
     work.mkdir(parents=True, exist_ok=True)
     return subprocess.run(
         [prefix / "bin/python", *arguments],
-        env=demo.environment_variables(prefix),
+        env=demo.environment_variables(prefix) | (extra or {}),
         cwd=work,
         check=False,
         stdout=sys.stderr if quiet else None,

@@ -32,6 +32,17 @@ struct OperatorPlan {
   bool asks_gradients;      // the CPU kernel computes more where gradients will be asked for
 };
 
+// Calls `visit` with each operator of PyTorch's own namespace; its names are the dispatcher's.
+template <typename Visit>
+void for_each_aten_operator(Visit visit) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const auto& name : dispatcher.getAllOpNames()) {
+    if (name.name.rfind("aten::", 0) != 0) continue;
+    const auto op = dispatcher.findOp(name);
+    if (op && op->hasSchema()) visit(*op);
+  }
+}
+
 // "aten::add.Tensor" from its two parts.
 std::string full_name(const c10::OperatorName& name);
 std::string short_name(const c10::OperatorName& name);

@@ -28,15 +28,11 @@ void register_crossing(torch::Library& coordinates, torch::Library& compressed) 
 
 void register_host_kernels(torch::Library& m, DispatchKey key, DispatchKey cpu) {
   static const std::set<std::string> pinning = {"_pin_memory", "is_pinned"};  // of CPU tensors
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0) continue;
-    const auto op = dispatcher.findOp(name);
-    if (!op || !op->hasSchema() || !op->hasKernelForDispatchKey(cpu) || op->hasKernelForDispatchKey(key)) continue;
-    const std::string op_name = short_name(name);
-    if (pinning.count(op_name)) continue;
-    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(*op)));
-  }
+  for_each_aten_operator([&](const c10::OperatorHandle& op) {
+    const std::string op_name = short_name(op.operator_name());
+    if (!op.hasKernelForDispatchKey(cpu) || op.hasKernelForDispatchKey(key) || pinning.count(op_name)) return;
+    m.impl(op_name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op)));
+  });
 }
 
 void no_such_layout(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack*) {

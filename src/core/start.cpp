@@ -125,20 +125,16 @@ void register_operators(const std::vector<RouteRequest>& requests) {
   register_core_operators(m);
   register_copy_of_lazy_bits();
   require_all_views();
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0) continue;
-    const auto op = dispatcher.findOp(name);
-    if (!op || !op->hasSchema()) continue;
-    const std::string op_name = short_name(name);
-    const auto found = asked.find(op_name);
-    if (op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
-      TORCH_CHECK(found == asked.end(), found->second.origin, ": ", op_name,
+  for_each_aten_operator([&](const c10::OperatorHandle& op) {
+    const std::string name = short_name(op.operator_name());
+    const auto found = asked.find(name);
+    if (op.hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
+      TORCH_CHECK(found == asked.end(), found->second.origin, ": ", name,
                   " is the core's own, which owns memory and views, and has no route; remove the line");
-      continue;
+      return;
     }
-    register_route(m, *op, found == asked.end() ? default_route(op_name, slots) : found->second);
-  }
+    register_route(m, op, found == asked.end() ? default_route(name, slots) : found->second);
+  });
   registrations("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
 }
 

@@ -29,20 +29,18 @@ at::Tensor view_as_complex(const at::Tensor& self) { return at::native::view_as_
 
 void require_all_views() {
   using c10::DispatchKey;
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0) continue;
-    const auto op = dispatcher.findOp(name);
-    if (!op || !op->hasSchema() || !op->hasKernelForDispatchKey(DispatchKey::CPU)) continue;
+  for_each_aten_operator([](const c10::OperatorHandle& op) {
+    if (!op.hasKernelForDispatchKey(DispatchKey::CPU)) return;
     bool view = false;
-    for (const auto& result : op->schema().returns()) view |= result.alias_info() && !result.alias_info()->isWrite();
-    if (!view || name.name == "aten::_nested_view_from_buffer") continue;  // nested tensors have a key of their own
-    TORCH_CHECK(op->hasKernelForDispatchKey(DispatchKey::PrivateUse1) ||
-                    op->hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
-                    op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd),
-                "flagos: this PyTorch has a view operator that torch-fl-runtime does not know: ", full_name(name),
-                "; install the torch-fl-runtime built for this PyTorch");
-  }
+    for (const auto& result : op.schema().returns()) view |= result.alias_info() && !result.alias_info()->isWrite();
+    // Nested tensors have a key of their own.
+    if (!view || op.schema().name() == "aten::_nested_view_from_buffer") return;
+    TORCH_CHECK(op.hasKernelForDispatchKey(DispatchKey::PrivateUse1) ||
+                    op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
+                    op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd),
+                "flagos: this PyTorch has a view operator that torch-fl-runtime does not know: ",
+                full_name(op.operator_name()), "; install the torch-fl-runtime built for this PyTorch");
+  });
 }
 
 }  // namespace torch_fl

@@ -185,47 +185,34 @@ def test_backward_runs_without_autocast_where_forward_had_it():
     assert seen == [False] and weight.grad.dtype == torch.float32
 
 
-class _Multiply(torch.autograd.Function):
-    seen = []
+def _multiplication(**cast):
+    """A product as a custom function that notes the data type of its operand and whether autocast is on."""
 
-    @staticmethod
-    @torch.amp.custom_fwd(device_type=DEVICE)
-    def forward(ctx, a, b):
-        _Multiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
-        ctx.save_for_backward(a, b)
-        return a @ b
+    class Multiply(torch.autograd.Function):
+        seen = []
 
-    @staticmethod
-    @torch.amp.custom_bwd(device_type=DEVICE)
-    def backward(ctx, grad):
-        a, b = ctx.saved_tensors
-        _Multiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
-        return grad @ b.t(), a.t() @ grad
+        @staticmethod
+        @torch.amp.custom_fwd(device_type=DEVICE, **cast)
+        def forward(ctx, a, b):
+            Multiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
+            ctx.save_for_backward(a, b)
+            return a @ b
 
+        @staticmethod
+        @torch.amp.custom_bwd(device_type=DEVICE)
+        def backward(ctx, grad):
+            a, b = ctx.saved_tensors
+            Multiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
+            return grad @ b.t(), a.t() @ grad
 
-class _SingleMultiply(torch.autograd.Function):
-    seen = []
-
-    @staticmethod
-    @torch.amp.custom_fwd(device_type=DEVICE, cast_inputs=torch.float32)
-    def forward(ctx, a, b):
-        _SingleMultiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
-        ctx.save_for_backward(a, b)
-        return a @ b
-
-    @staticmethod
-    @torch.amp.custom_bwd(device_type=DEVICE)
-    def backward(ctx, grad):
-        a, b = ctx.saved_tensors
-        _SingleMultiply.seen.append((a.dtype, torch.is_autocast_enabled(DEVICE)))
-        return grad @ b.t(), a.t() @ grad
+    return Multiply
 
 
 @pytest.mark.parametrize(
     "function, seen, dtype",
     [
-        (_Multiply, [(torch.float32, True)] * 2, torch.float16),
-        (_SingleMultiply, [(torch.float32, False)] * 2, torch.float32),
+        (_multiplication(), [(torch.float32, True)] * 2, torch.float16),
+        (_multiplication(cast_inputs=torch.float32), [(torch.float32, False)] * 2, torch.float32),
     ],
 )
 def test_custom_functions_see_the_region_in_both_directions(function, seen, dtype):

@@ -11,18 +11,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from torchmetrics.classification import MulticlassAccuracy
 
 from .conftest import DEVICE
+from .trainers import ON, QUIET
 
 torch_fl.adapters.enable("lightning")
-
-QUIET = {
-    "logger": False,
-    "enable_checkpointing": False,
-    "enable_progress_bar": False,
-    "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-    "max_epochs": 2,
-}
-ON = {DEVICE: {"accelerator": DEVICE, "strategy": DEVICE}, "cpu": {"accelerator": "cpu"}}
 
 
 class Classifier(L.LightningModule):

@@ -40,7 +40,8 @@ class CheckCount:
 
 @dataclass
 class Result:
-    """What became of a case. `status` is pass, expected, fail, crash, timeout, or broken (a check itself failed)."""
+    """What became of a case. `status` is pass, expected, refused (alike on both sides, whatever was asked), fail, crash,
+    timeout, or broken (a check itself failed)."""
 
     case: Case
     status: str = "pass"
@@ -48,6 +49,11 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Nothing but refusals was compared: the CPU has no kernel for the dtype, so there is nothing to be like."""
+        return all(count.raised == count.runs for name, count in self.checks.items() if name != "error inputs")
 
 
 class Plan:

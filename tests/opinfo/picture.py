@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 COLOURS = {
     "pass": "#2f855a",
     "expected": "#d69e2e",
+    "refused": "#cbd5e0",
     "fail": "#c53030",
     "crash": "#742a2a",
     "timeout": "#6b46c1",
@@ -24,7 +25,8 @@ def svg(summary: dict[str, Any]) -> str:
     root = ElementTree.Element(
         "svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {height}", role="img", width=str(WIDTH)
     )
-    title = f"{summary['percent']} % of {summary['totals']['cases']} cases pass on flagos as on the CPU"
+    totals = summary["totals"]
+    title = f"{summary['percent']} % of {totals['cases'] - totals['refused']} cases pass on flagos as on the CPU"
     ElementTree.SubElement(root, "title").text = title
     ElementTree.SubElement(root, "rect", width=str(WIDTH), height=str(height), fill="#ffffff")
     text(root, 16, 26, title, {"font-size": "16", "font-weight": "600", "fill": "#1a202c"})
@@ -58,7 +60,7 @@ def bar(root: ElementTree.Element, top: int, name: str, counts: dict[str, int]) 
         )
         place += width
     good = counts["pass"]
-    text(root, LABEL + BAR + 24, top + 14, f"{good} of {counts['cases']}")
+    text(root, LABEL + BAR + 24, top + 14, f"{good} of {counts['cases'] - counts['refused']}")
 
 
 def text(root: ElementTree.Element, x: int, y: int, words: str, style: dict[str, str] | None = None) -> None:

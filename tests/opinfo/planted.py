@@ -53,6 +53,7 @@ ENTRIES: dict[str, Callable[..., Any]] = {
     "no exception": differing(lambda x: raises(ValueError), lambda x: x + 1),
     "warning": differing(lambda x: x + 1, warned),
     "gradient": differing(lambda x: slope(x, 2), lambda x: slope(x, 3)),
+    "refused": lambda x: raises(ValueError),
     "random": torch.rand_like,
     "unseeded": differing(torch.rand_like, lambda x: x + int.from_bytes(os.urandom(4), "big")),
     "crash": differing(lambda x: x + 1, crash),

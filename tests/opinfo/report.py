@@ -18,8 +18,8 @@ from .checks import CheckCount, Finding, Result
 from .expectations import Expectations
 from .families import family
 
-STATUSES = ("pass", "expected", "fail", "crash", "timeout", "broken")
-GOOD = ("pass", "expected")
+STATUSES = ("pass", "expected", "refused", "fail", "crash", "timeout", "broken")
+GOOD = ("pass", "expected", "refused")
 
 
 def to_json(result: Result) -> dict[str, Any]:
@@ -124,13 +124,18 @@ class Report:
             console.print(f"stale: {line}", highlight=False, markup=False)
         missing = self.asked - totals["cases"]
         console.print(
-            f"{percent(totals)} % of {totals['cases']} cases pass" + f"; {missing} did not run" * bool(missing)
+            f"{percent(totals)} % of the {comparable(totals)} cases that the CPU computes pass" + f"; {missing} did not run" * bool(missing)
         )
 
 
+def comparable(totals: dict[str, int]) -> int:
+    """Cases that the CPU computes."""
+    return totals["cases"] - totals["refused"]
+
+
 def percent(totals: dict[str, int]) -> float:
-    """Cases that pass, in hundredths of those that ran; rounded down, so that 100 means all."""
-    return int(10_000 * totals["pass"] / totals["cases"]) / 100 if totals["cases"] else 0.0
+    """Cases that pass, in hundredths of those that the CPU computes; rounded down, so that 100 means all."""
+    return int(10_000 * totals["pass"] / comparable(totals)) / 100 if comparable(totals) else 0.0
 
 
 def what(result: Result) -> str:

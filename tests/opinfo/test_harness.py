@@ -44,6 +44,10 @@ def test_what_is_right_passes(name):
     assert judge(plant(name), Settings()).status == "pass"
 
 
+def test_what_the_cpu_refuses_is_no_pass():
+    assert judge(plant("refused"), Settings()).status == "refused"
+
+
 @pytest.mark.parametrize(("name", "aspect"), ASPECTS.items())
 def test_what_is_wrong_is_found(name, aspect):
     result = judge(plant(name), Settings())
@@ -52,7 +56,7 @@ def test_what_is_wrong_is_found(name, aspect):
 
 
 def test_every_planted_fault_is_asked_for():
-    assert set(planted.ENTRIES) == {"honest", "random", *ASPECTS, *KILLING}
+    assert set(planted.ENTRIES) == {"honest", "random", "refused", *ASPECTS, *KILLING}
 
 
 def test_a_crash_and_an_endless_loop_cost_their_own_case_only():

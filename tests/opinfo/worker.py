@@ -87,6 +87,8 @@ def judge(case: Case, settings: Settings, tell: Any = lambda text: None) -> Resu
         bench.result.status = "broken"
         bench.result.note = traceback.format_exc(limit=-6)
     REVIEWED.settle(bench.result)
+    if bench.result.status == "pass" and bench.result.refused:
+        bench.result.status = "refused"
     bench.result.seconds = round(time.monotonic() - start, 3)
     return bench.result
 

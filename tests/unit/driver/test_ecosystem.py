@@ -66,7 +66,7 @@ def test_a_python_without_a_list_is_said_and_is_no_failure(
 ) -> None:
     layout = Layout(tmp_path)
     layout.work.mkdir(parents=True)
-    assert ecosystem.run(layout, Report(), "host", [channel], ["python"]) == 0
+    assert ecosystem.run(layout, Report(), "host", [channel], ["python"], 1) == 0
     assert "no libraries are pinned for this Python (py311)" in capsys.readouterr().out
     assert not layout.environment("host-ecosystem").exists()
 

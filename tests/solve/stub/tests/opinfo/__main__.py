@@ -1,0 +1,1 @@
+print("usage: nothing to see")
