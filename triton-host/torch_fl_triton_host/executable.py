@@ -5,9 +5,7 @@
 
 import functools
 import os
-import shutil
 import sys
-from pathlib import Path
 from typing import Protocol
 
 CHOICE = "TORCH_FL_TRITON_EXECUTOR"
