@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "devices(n): needs that many devices")
 
 
 @pytest.fixture
