@@ -22,8 +22,8 @@ class Executable(Protocol):
         """
 
 
-def load(name: str, binary: bytes | str) -> Executable:
-    """Make the Triton IR of kernel `name` runnable.
+def load(name: str, binary: bytes | str, kind: str | None = None) -> Executable:
+    """Make the Triton IR of kernel `name` runnable, by :func:`executor` or the one that `kind` names.
 
     Raises:
         RuntimeError: the IR holds something that cannot run here; the kernel is named.
@@ -32,7 +32,7 @@ def load(name: str, binary: bytes | str) -> Executable:
     from torch_fl_triton_host.ttir import parse
 
     text = binary if isinstance(binary, str) else binary.decode()
-    kind = executor()
+    kind = kind or executor()
     try:
         module = parse(text)
         if kind == "native":

@@ -72,7 +72,9 @@ def to_bits(values: Any, element: str) -> np.ndarray:
         upper = (values.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
         return np.where(np.isnan(values) & (upper & 0x7F == 0), upper | np.uint16(0x40), upper)
     if element in FP8:
-        return _fp8_bits(values, element)
+        infinite = np.isinf(values) & np.isinf(_decoded(element)).any()  # loaded from memory: a conversion gives none
+        pattern = int(np.argmax(np.isinf(_decoded(element)))) | np.where(np.signbit(values), 128, 0)
+        return np.where(infinite, pattern, _fp8_bits(values, element)).astype(np.uint8)
     return values.astype(STORED[element]) if element in STORED else values
 
 

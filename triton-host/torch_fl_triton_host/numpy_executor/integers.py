@@ -1,7 +1,7 @@
 """Integer arithmetic: two's complement that wraps, signed and unsigned variants, as MLIR's ``arith`` defines them.
 
 Where that leaves a result open (division by zero, shifts by the width or more) it is the one that a GPU gives or,
-for division, a quotient of 0 and the dividend as remainder.
+for division, a quotient of 0 with the dividend as remainder.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ def _divide(a: Any, b: Any) -> Any:
 
 def _floor_divide(a: Any, b: Any) -> Any:
     quotient = _divide(a, b)
-    return quotient - ((a - quotient * b != 0) & ((np.asarray(a) < 0) != (np.asarray(b) < 0)))
+    return quotient - (np.not_equal(b, 0) & (a - quotient * b != 0) & ((np.asarray(a) < 0) != (np.asarray(b) < 0)))
 
 
 def _ceil_divide(a: Any, b: Any) -> Any:
     quotient = _divide(a, b)
-    return quotient + ((a - quotient * b != 0) & ((np.asarray(a) < 0) == (np.asarray(b) < 0)))
+    return quotient + (np.not_equal(b, 0) & (a - quotient * b != 0) & ((np.asarray(a) < 0) == (np.asarray(b) < 0)))
 
 
 def _shift_left(a: Any, b: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from triton._C.libtriton import interpreter
 
-from torch_fl_triton_host.numpy_executor.elements import HELD, from_bits, held, stored, to_bits
+from torch_fl_triton_host.numpy_executor.elements import HELD, from_bits, held, stored, to_bits, unsigned
 from torch_fl_triton_host.numpy_executor.registry import Compute, operation
 from torch_fl_triton_host.ttir.ir import Operation, Type
 
@@ -103,6 +103,8 @@ def _atomic(op: Operation) -> Compute:
 
 
 def _full_width_atomic(what: Any, order: Any, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    if what in (_RMW.UMAX, _RMW.UMIN):
+        return interpreter.atomic_rmw(what, addresses, unsigned(values), mask, order).view(values.dtype)
     return interpreter.atomic_rmw(what, addresses, values, mask, order)
 
 
