@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ttir.ir import Block, Operation, Region, Value
+from ..ttir.ir import Block, Operation, Region, Successor, Value
 from . import groups
 from .bits import join, whole
 from .elementwise import c_type
@@ -46,35 +46,28 @@ def closure(e: FunctionEmitter, value: Value) -> list[Value]:
     return groups.pending(e, [value])
 
 
-def assign(e: FunctionEmitter, targets: list[str | Array], values: list[Value]) -> None:
-    """Gives variables and arrays new values, all at once."""
+def assign(e: FunctionEmitter, op: Operation, targets: list[str | Array], values: list[Value]) -> None:
+    """Gives variables and arrays new values, all at once; ``op`` is what uses the values."""
     groups.flush(e)
-    tensors = [value for value in values if is_tensor(value)]
-    groups.materialise(e, [v for v in tensors if v not in e.homes])
-    moves = []
-    for target, value in zip(targets, values):
-        home = e.homes[value]
-        if isinstance(target, Array):
-            assert isinstance(home, Array)
-            if home.name != target.name:
-                moves.append((target, home))
-        elif home != target:
-            moves.append((target, home))
-    temporary = []
-    overwritten = {target.name if isinstance(target, Array) else target for target, _ in moves}
-    for number, (target, home) in enumerate(moves):
-        source = home.name if isinstance(home, Array) else home
-        if len(moves) > 1 and source in overwritten:
+    pairs = [(target, value) for target, value in zip(targets, values) if isinstance(target, Array)]
+    scalars = [(target, e.scalar(value)) for target, value in zip(targets, values) if isinstance(target, str)]
+    moves = groups.assign_arrays(e, op, pairs)
+    overwritten = {target for target, _ in scalars} | {target.name for target, _ in moves}
+    late = []
+    for target, source in [*scalars, *moves]:
+        name = source.name if isinstance(source, Array) else source
+        if name == (target.name if isinstance(target, Array) else target):
+            continue
+        if name in overwritten:
             name = e.fresh("m")
-            if isinstance(home, Array):
-                e.line(f"{array_type(home.kind)} {name}[{home.kind.size}];")
-                e.line(copy(name, source, home))
+            if isinstance(source, Array):
+                e.line(f"{array_type(source.kind)} {name}[{source.kind.size}];")
+                e.line(copy(name, source.name, source))
             else:
                 e.line(f"const __typeof__({target}) {name} = {source};")
-            source = name
-        temporary.append((target, source))
-    for target, source in temporary:
-        e.line(copy(target.name, source, target) if isinstance(target, Array) else f"{target} = {source};")
+        late.append((target, name))
+    for target, name in late:
+        e.line(copy(target.name, name, target) if isinstance(target, Array) else f"{target} = {name};")
 
 
 def copy(target: str, source: str, array: Array) -> str:
@@ -154,11 +147,8 @@ def for_loop(e: FunctionEmitter, op: Operation) -> None:
         grown(e, result, start, counter, name, order)
         counters.append(counter)
     carried = [n for n, amount in enumerate(steps) if amount is None]
-    groups.materialise(e, [initial[n] for n in carried if is_tensor(initial[n])])
     homes = variables(e, [arguments[n] for n in carried])
-    assign(e, homes, [initial[n] for n in carried])
-    for n, home in zip(carried, homes):
-        e.homes[op.results[n]] = home
+    assign(e, op, homes, [initial[n] for n in carried])
     kind = c_type(variable.type)
     counter = e.fresh("n")
     wide = "uint64_t" if op.attributes.get("unsigned") else "int64_t"
@@ -168,32 +158,33 @@ def for_loop(e: FunctionEmitter, op: Operation) -> None:
     e.line(f"for ({wide} {counter} = {bound}{first}, l{counter} = {bound}{limit}; {counter} < l{counter}; {counter} += {bound}{step}) {{")
     e.line(f"const {kind} {name} = ({kind}){counter};")
     e.block(block)
-    assign(e, homes, [yielded[n] for n in carried])
+    assign(e, block.terminator, homes, [yielded[n] for n in carried])
     for amount, growth in zip(steps, counters):
         if amount is not None:
             e.line(f"{growth} += {e.scalar(amount)};")
     e.done.add(block.terminator)
     e.line("}")
+    for n, home in zip(carried, homes):
+        e.homes[op.results[n]] = home
 
 
 def while_loop(e: FunctionEmitter, op: Operation) -> None:
     prepare(e, op)
     before, after = (region.blocks[0] for region in op.regions)
-    groups.materialise(e, [value for value in op.operands if is_tensor(value)])
     homes = variables(e, before.arguments)
-    assign(e, homes, op.operands)
+    assign(e, op, homes, op.operands)
     results = variables(e, op.results)
     e.line("for (;;) {")
     e.block(before)
     condition, *forwarded = before.terminator.operands
     go = e.scalar(condition)
-    assign(e, results, forwarded)
+    assign(e, before.terminator, results, forwarded)
     e.done.add(before.terminator)
     e.line(f"if (!{go}) break;")
     for argument, home in zip(after.arguments, results):
         e.homes[argument] = home
     e.block(after)
-    assign(e, homes, after.terminator.operands)
+    assign(e, after.terminator, homes, after.terminator.operands)
     e.done.add(after.terminator)
     e.line("}")
 
@@ -207,7 +198,7 @@ def conditional(e: FunctionEmitter, op: Operation) -> None:
             e.line("} else {")
         for block in region.blocks:
             e.block(block)
-            assign(e, results, block.terminator.operands)
+            assign(e, block.terminator, results, block.terminator.operands)
             e.done.add(block.terminator)
     e.line("}")
 
@@ -256,15 +247,15 @@ def leave(e: FunctionEmitter, block: Block, labels: dict[Block, str]) -> None:
         groups.materialise(e, groups.pending(e, [v for s in targets for v in s.arguments]))
         for prefix, target in ((f"if ({condition}) {{", targets[0]), ("{", targets[1])):
             e.line(prefix)
-            jump(e, target, labels)
+            jump(e, op, target, labels)
             e.line("}")
         return
-    jump(e, targets[0], labels)
+    jump(e, op, targets[0], labels)
 
 
-def jump(e: FunctionEmitter, target, labels: dict[Block, str]) -> None:
+def jump(e: FunctionEmitter, op: Operation, target: Successor, labels: dict[Block, str]) -> None:
     kept = dict(e.homes)
-    assign(e, [e.homes[argument] for argument in target.block.arguments], target.arguments)
+    assign(e, op, [e.homes[argument] for argument in target.block.arguments], target.arguments)
     e.homes = kept
     e.line(f"goto {labels[target.block]};")
 

@@ -149,8 +149,7 @@ def dot(e: FunctionEmitter, op: Operation) -> None:
     """``tt.dot``: c + a @ b; float operands of 32 bits are multiplied as such whatever the input precision allows."""
     a, b, c = (e.array(value) for value in op.operands[:3])
     kind = op.results[0].type
-    array = e.new_array(op.results[0])
-    e.declare(array)
+    array = c if may_overwrite(e, op, op.operands[2], c) else e.new_array(op.results[0])
     *batch, rows, columns = kind.shape
     inner = a.kind.shape[-1]
     count = 1
@@ -159,7 +158,9 @@ def dot(e: FunctionEmitter, op: Operation) -> None:
     name = {"f64": "double", "i32": "int32"}.get(kind.element, "float")
     function = f"dot_{name}" if a.kind.element != "i8" else "dot_int8"
     size = kind.size
-    e.line(f"__builtin_memcpy({array.name}, {c.name}, sizeof *{array.name} * {size});")
+    if array is not c:
+        e.declare(array)
+        e.line(f"__builtin_memcpy({array.name}, {c.name}, sizeof *{array.name} * {size});")
     for number in range(count):
         e.line(
             f"{function}({rows}, {columns}, {inner}, {a.name} + {number * rows * inner}, {b.name} + {number * inner * columns}, "
@@ -168,6 +169,13 @@ def dot(e: FunctionEmitter, op: Operation) -> None:
     if kind.element in ("f16", "bf16"):
         e.line(f"for (int j = 0; j < {size}; ++j) {array.name}[j] = round_{kind.element}({array.name}[j]);")
     e.homes[op.results[0]] = array
+
+
+def may_overwrite(e: FunctionEmitter, op: Operation, value: Value, array: Array) -> bool:
+    """True if an array holds a value of this block that only ``op`` still needs, and nothing else."""
+    here = e.current is not None and (value in e.current.arguments or e.producers.get(value) in e.current.operations)
+    only = all(user is op or user in e.done for user in e.users[value])
+    return here and only and array.name in e.declared and sum(home is array for home in e.homes.values()) <= 1
 
 
 def histogram(e: FunctionEmitter, op: Operation) -> None:

@@ -30,6 +30,7 @@ class FunctionEmitter:
         self.declared: set[str] = set()
         self.group: groups.Group | None = None
         self.count = 0
+        self.current: Block | None = None
         for number, op in enumerate(function.body.walk()):
             self.order[op] = number
             used = [*op.operands, *(value for successor in op.successors for value in successor.arguments)]
@@ -98,9 +99,13 @@ class FunctionEmitter:
         """A tensor in an array; computes it if it is not there yet."""
         if value not in self.homes:
             groups.flush(self)
-        if value not in self.homes:
+        if value in self.homes:
+            home = self.homes[value]
+        else:
+            again = groups.repeatable(self, value)
             groups.materialise(self, [value])
-        home = self.homes[value]
+            # What can be computed anew is better computed in other loops than read there.
+            home = self.homes.pop(value) if again else self.homes[value]
         assert isinstance(home, Array)
         return home
 
@@ -128,8 +133,10 @@ class FunctionEmitter:
         """All operations of a block but its terminator, then what others still need of them."""
         outer, self.loads = self.loads, {}
         for op in block.operations[:-1]:
+            self.current = block
             self.operation(op)
         groups.flush(self)
+        self.current = block
         self.loads = outer
 
     def operation(self, op: Operation) -> None:

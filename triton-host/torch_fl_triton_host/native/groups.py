@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..ttir.ir import Operation, Value
 from .bits import Index, cuts, join, whole, width
-from .nest import Nest, declare
+from .nest import Nest
 from .values import LIGHT, REPEATABLE, Array, children, is_lazy, is_tensor, selector, splat_value
 
 if TYPE_CHECKING:
@@ -94,8 +94,13 @@ def recomputed(found: Visit, value: Value) -> bool:
     return False
 
 
-def plan(e: FunctionEmitter, shape_bits: int, wanted: list[tuple[Value, Index]], sinks: set[Operation]) -> tuple[Visit, list[Value]]:
-    """The visit of a group, and the values to write to arrays in its loops; others are computed in loops of their own first."""
+def plan(
+    e: FunctionEmitter, shape_bits: int, wanted: list[tuple[Value, Index]], sinks: set[Operation], given: set[Value] = frozenset()
+) -> tuple[Visit, list[Value]]:
+    """The visit of a group, and the values to write to arrays in its loops; others are computed in loops of their own first.
+
+    ``sinks`` are the operations that the group ends in; ``given`` are values that have an array already.
+    """
     while True:
         found = Visit(shape_bits)
         for value, index in wanted:
@@ -104,7 +109,7 @@ def plan(e: FunctionEmitter, shape_bits: int, wanted: list[tuple[Value, Index]],
         identity = tuple(range(shape_bits))
         for op in found.included:
             for value in op.results:
-                if value not in found.seen or repeatable(e, value):
+                if value not in found.seen or repeatable(e, value) or value in given and len(found.seen[value]) == 1:
                     continue
                 outside = any(user not in found.included and user not in sinks and user not in e.done for user in e.users[value])
                 simple = len(found.seen[value]) == 1 and join(next(iter(found.seen[value]))) == identity
@@ -114,15 +119,8 @@ def plan(e: FunctionEmitter, shape_bits: int, wanted: list[tuple[Value, Index]],
                     found.first[value] = None
         if not found.first:
             return found, kept
-        wanted_values = {value for value, _ in wanted}
         for value in sorted(found.first, key=lambda v: e.order[e.producer(v)]):
-            if value in e.homes:
-                continue
-            if value in wanted_values and width(value.type.size) == shape_bits and not sinks:
-                continue
             materialise(e, [value])
-        if all(value not in e.homes for value in found.first):
-            return found, kept
 
 
 def materialise(e: FunctionEmitter, values: list[Value]) -> None:
@@ -134,6 +132,58 @@ def materialise(e: FunctionEmitter, values: list[Value]) -> None:
         group = Group(shape, [], [(value, e.new_array(value)) for value in same])
         write(e, group)
         waiting = [value for value in waiting if value not in e.homes]
+
+
+def assign_arrays(e: FunctionEmitter, op: Operation, pairs: list[tuple[Array, Value]]) -> list[tuple[Array, Array]]:
+    """Computes operands of ``op`` into the arrays given, which may be read by the values themselves.
+
+    Returns what is left to copy, from array to array: values that are in another array already, and those that could not be
+    written at once because a later one reads what they would overwrite.
+    """
+    shared = [v for _, v in pairs if v not in e.homes and any(user is not op and user not in e.done for user in e.users[v])]
+    materialise(e, pending(e, shared))
+    moves = [(target, e.homes[value]) for target, value in pairs if value in e.homes]
+    waiting = [(target, value) for target, value in pairs if value not in e.homes]
+    shapes = list(dict.fromkeys(value.type.shape for _, value in waiting))
+    if not waiting:
+        return moves
+    # Plans first: they may compute values in loops of their own, while the arrays still hold what was there.
+    planned = []
+    for shape in shapes:
+        same = [(target, value) for target, value in waiting if value.type.shape == shape]
+        bits = sum(width(extent) for extent in shape)
+        found, _ = plan(e, bits, [(value, whole(value.type)) for _, value in same], set(), {value for _, value in same})
+        planned.append((shape, same, read_arrays(e, found)))
+    still_read = {home.name for _, home in moves if isinstance(home, Array)}
+    for number, (shape, same, reads) in enumerate(planned):
+        later = still_read.union(*(reads for _, _, reads in planned[number + 1 :]))
+        arrays = []
+        for target, value in same:
+            direct = target.name not in later and reads.get(target.name, True)
+            array = target if direct else e.new_array(value)
+            if not direct:
+                moves.append((target, array))
+            arrays.append((value, array))
+        kept = dict(e.homes)
+        write(e, Group(shape, [], arrays))
+        for _, value in same:  # elsewhere the value may be computed anew: the array will change
+            if value not in kept:
+                e.homes.pop(value, None)
+    return moves
+
+
+def read_arrays(e: FunctionEmitter, found: Visit) -> dict[str, bool]:
+    """The arrays that a group reads, and whether only at the place that it is at."""
+    identity = tuple(range(found.bits))
+    reads: dict[str, bool] = {}
+    for value, indices in found.seen.items():
+        home = e.homes.get(value)
+        if isinstance(home, Array):
+            reads[home.name] = reads.get(home.name, True) and all(join(index) == identity for index in indices)
+        producer = e.producers.get(value)
+        if producer in found.included and producer.name == "tt.gather":
+            reads[e.homes[producer.operands[0]].name] = False
+    return reads
 
 
 def add_sink(e: FunctionEmitter, op: Operation, shape: tuple[int, ...]) -> None:
@@ -212,7 +262,7 @@ def write(e: FunctionEmitter, group: Group) -> None:
     bits = sum(width(extent) for extent in group.shape)
     wanted = [pair for sink in group.sinks for pair in sink_operands(sink)]
     wanted += [(value, whole(value.type)) for value, _ in group.arrays]
-    found, kept = plan(e, bits, wanted, sinks)
+    found, kept = plan(e, bits, wanted, sinks, {value for value, _ in group.arrays})
     reductions = [Reduction(e, op) for op in group.sinks if op.name == "tt.reduce"]
     for reduction in reductions:
         found.cuts |= reduction.cuts
@@ -238,8 +288,7 @@ def write(e: FunctionEmitter, group: Group) -> None:
         nest.before[depth].append(text)
     for value, array in arrays:
         if array.name not in e.declared:
-            e.line(declare(array))
-            e.declared.add(array.name)
+            e.declare(array)
         e.homes[value] = array
     for reduction in reductions:
         reduction.declare_results()
@@ -276,4 +325,4 @@ def pending(e: FunctionEmitter, values: list[Value]) -> list[Value]:
     return [v for v in values if is_tensor(v) and v not in e.homes and v in e.producers and not repeatable(e, v)]
 
 
-__all__ = ["Group", "add_sink", "flush", "keep_loads", "materialise", "pending", "repeatable"]
+__all__ = ["Group", "add_sink", "assign_arrays", "flush", "keep_loads", "materialise", "pending", "repeatable"]
