@@ -124,8 +124,10 @@ def _register(core: ModuleType) -> None:
     if hasattr(getattr(torch, NAME, None), "_torch_fl_stand_in"):
         delattr(torch, NAME)  # an earlier attempt of this process failed and left its explanation here
     from torch_fl import flagos
+    from torch_fl.flagos import backends
 
     torch._register_device_module(NAME, flagos)
     flagos.alias_submodules(f"torch.{NAME}")
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    sys.modules[f"torch.backends.{NAME}"] = torch.backends.flagos = backends
     atexit.register(core.shutdown)
