@@ -105,7 +105,7 @@ def _start_core(core: ModuleType, platform: str) -> None:
     from torch_fl import routing
 
     try:
-        core.load_kernels(compat.kernel_folders())
+        core.load_kernels(compat.kernel_folders(), _compiled_flaggems())
         switches = compat.log_switches()
         installed = routing.of_core(core)
         table = routing.load(platform, installed)
@@ -119,6 +119,14 @@ def _start_core(core: ModuleType, platform: str) -> None:
     if table.unforced:
         names = ", ".join(table.unforced)
         print(f"[flagos routes] no kernel in the forced backend, so they keep their route: {names}", file=sys.stderr)
+
+
+def _compiled_flaggems() -> list[str]:
+    try:
+        from torch_fl.flaggems import compiled
+    except ModuleNotFoundError:  # the package torch-fl-flaggems is not installed
+        return []
+    return compiled.libraries()
 
 
 def _register(core: ModuleType) -> None:
