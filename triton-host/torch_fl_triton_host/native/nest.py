@@ -7,7 +7,7 @@ them. ``before[k]`` runs inside ``k`` loops, ahead of the next loop; ``after[k]`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 from ..ttir.ir import Operation, Value
 from .bits import ONE, ZERO, Bits, Index, join
@@ -56,6 +56,19 @@ def times(text: str, scale: str) -> str:
     return f"({text}) * ({scale})" if text != "0" else "0"
 
 
+@dataclass
+class Split:
+    """A loop that is cut in two: ``first`` is the code inside it up to the limit that ``lines`` compute.
+
+    ``rest`` is false if nothing is left to do behind the limit.
+    """
+
+    loop: int
+    lines: list[str]
+    first: list[list[str]]
+    rest: bool
+
+
 class Nest:
     """The loops of one group; ``cuts`` are the positions between bits at which a loop ends."""
 
@@ -68,6 +81,7 @@ class Nest:
         self.memo: dict[tuple[Value, Index], tuple[str, int]] = {}
         self.sums: dict[tuple[Value, Index], Sum] = {}
         self.independent = True
+        self.split: Split | None = None
 
     @property
     def depth(self) -> int:
@@ -299,15 +313,39 @@ class Nest:
         lines = list(self.before[depth])
         if depth < self.depth:
             loop = self.loops[depth]
-            if depth == self.depth - 1 and self.independent:
-                lines.append("INDEPENDENT")
-            if loop.reverse:
-                lines.append(f"for (int {loop.variable} = {loop.extent - 1}; {loop.variable} >= 0; --{loop.variable}) {{")
+            variable = loop.variable
+            independent = ["INDEPENDENT"] if depth == self.depth - 1 and self.independent else []
+            if self.split is not None and self.split.loop == depth:
+                lines += ["{", *self.split.lines, f"int {variable} = 0;", *independent]
+                lines += [f"for (; {variable} < (int)limit; ++{variable}) {{", *self.first_part(depth + 1), "}"]
+                if self.split.rest:
+                    lines += [f"for (; {variable} < {loop.extent}; ++{variable}) {{", "SCALAR;", *self.level(depth + 1), "}"]
+                lines.append("}")
+            elif loop.reverse:
+                lines += [*independent, f"for (int {variable} = {loop.extent - 1}; {variable} >= 0; --{variable}) {{"]
+                lines += [*self.level(depth + 1), "}"]
             else:
-                lines.append(f"for (int {loop.variable} = 0; {loop.variable} < {loop.extent}; ++{loop.variable}) {{")
-            lines += self.level(depth + 1)
-            lines.append("}")
+                lines += [*independent, f"for (int {variable} = 0; {variable} < {loop.extent}; ++{variable}) {{"]
+                lines += [*self.level(depth + 1), "}"]
         return lines + self.after[depth]
+
+    def first_part(self, depth: int) -> list[str]:
+        """The loops inside the cut one, up to its limit."""
+        general = self.before
+        self.before = [*general[:depth], *self.split.first]
+        lines = self.level(depth)
+        self.before = general
+        return lines
+
+    def again(self, split: int, assumed: list[tuple[Value, Index]], fill: Callable[[], None]) -> list[list[str]]:
+        """The code inside loop ``split`` written anew where the masks ``assumed`` are known to hold."""
+        kept, memo = self.before[split + 1 :], self.memo
+        self.memo = {key: place for key, place in memo.items() if place[1] <= split} | {mask: ("1", 0) for mask in assumed}
+        self.before[split + 1 :] = [[] for _ in kept]
+        fill()
+        first, self.before[split + 1 :] = self.before[split + 1 :], kept
+        self.memo = memo
+        return first
 
 
 def declare(array: Array) -> str:
