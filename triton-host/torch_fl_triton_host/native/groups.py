@@ -322,11 +322,15 @@ def cut(nest: Nest, found: Visit, group: Group, reductions: list, keeps: bool, f
     masks |= dict.fromkeys(mask for mask in written if mask is not None)
     prefixes = {mask: prefix(nest, split, *mask) for mask in masks}
     known = [mask for mask, found_prefix in prefixes.items() if found_prefix is not None]
-    if not any(prefixes[mask].limits for mask in known):
+    limited = any(prefixes[mask].limits for mask in known)
+    units = list(nest.steps)
+    if not limited and not units:
         return
     lines = limit(nest, split, [prefixes[mask] for mask in known])
-    rest = bool(keeps or reductions or len(masks) != 1 or written != set(masks))
-    nest.split = Split(split, lines, nest.again(split, known, fill), rest)
+    rest = bool(masks) and bool(keeps or reductions or len(masks) != 1 or written != set(masks))
+    first = nest.again(split, known, set(units), fill)
+    other = nest.again(split, known, set(), fill) if units else []
+    nest.split = Split(split, lines, units, first, other, rest)
 
 
 def is_address(wanted: list[tuple[Value, Index]], group: Group, value: Value) -> bool:

@@ -49,7 +49,7 @@ def prefix(nest: Nest, split: int, mask: Value, index: Index) -> Prefix | None:
 def comparison(nest: Nest, split: int, predicate: str, parts: list[tuple[Value, Index]]) -> Prefix | None:
     sign, more = POSITIVE[predicate]
     difference = Sum()
-    for part, scale in zip(parts, (str(sign), str(-sign))):
+    for part, scale in zip(parts, ((sign, ""), (-sign, ""))):
         difference.add(nest.sum(*part), scale)
     if any(depth > split for _, depth in difference.terms):
         return None
@@ -57,12 +57,10 @@ def comparison(nest: Nest, split: int, predicate: str, parts: list[tuple[Value, 
     factor = None
     for number, factors in difference.factors.items():
         if number < split:
-            texts += [times(nest.loops[number].variable, text) for text in factors]
+            texts += [times(nest.loops[number].variable, one) for one in factors]
             continue
-        if not all(text.lstrip("-").isdigit() for text in factors):
-            return None
-        here = sum(map(int, factors))
-        if here % (1 << nest.loops[number].low):
+        here = difference.whole(number)
+        if here is None or here % (1 << nest.loops[number].low):
             return None
         here >>= nest.loops[number].low
         if factor not in (None, here):
