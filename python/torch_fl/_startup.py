@@ -107,15 +107,18 @@ def _start_core(core: ModuleType, platform: str) -> None:
     try:
         core.load_kernels(compat.kernel_folders())
         switches = compat.log_switches()
-        table = routing.load(platform, core.known_slots(), core.slot_operators)
-        core.start(platform, table.routes)
+        installed = routing.of_core(core)
+        table = routing.load(platform, installed)
+        routing.report_missing(table.routes, installed)
+        core.start(platform, table.requests())
     except ValueError as error:
         raise ImportError(str(error)) from None
     except RuntimeError as error:
         raise ImportError(str(error).splitlines()[0]) from error
     core.set_log(switches["dispatch"], switches["fallback"])
-    for operator in table.unforced:
-        print(f"[flagos routes] {operator} has no kernel in the forced backend and keeps its route", file=sys.stderr)
+    if table.unforced:
+        names = ", ".join(table.unforced)
+        print(f"[flagos routes] no kernel in the forced backend, so they keep their route: {names}", file=sys.stderr)
 
 
 def _register(core: ModuleType) -> None:
