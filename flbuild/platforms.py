@@ -6,6 +6,7 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -54,8 +55,10 @@ class Kernels(Section):
 
 
 def match_spec(package: str, pin: str) -> str | None:
-    """A pin of platform.toml as a conda match spec; None where there is none."""
-    return None if pin == "none" else package if pin == "unknown" else f"{package} {pin}"
+    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone."""
+    if pin in ("none", "unknown"):
+        return None if pin == "none" else package
+    return f"{package} {'==' if re.fullmatch(r'[0-9.]+', pin) else ''}{pin}"
 
 
 class Pins(Section):
