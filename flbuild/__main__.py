@@ -86,7 +86,8 @@ def main(args, layout: Layout, report: Report) -> int:
             with report.stage(script.name):
                 demo.run(prefix, script, quiet=args.json)
         shown.touch()
-    if args.flaggems or (args.test and args.suite != arguments.OPINFO_FULL and flaggems.is_built(built)):
+    asked = args.flaggems or (args.test and args.suite == arguments.FLAGGEMS)
+    if asked or (args.test and args.suite == arguments.ALL and flaggems.is_built(built)):
         # What no other channel has of it comes from a seed channel of its own.
         wanted = flaggems.wanted(built, variant.stem)
         install(layout, report, f"{variant.stem}-flaggems", [*everything, flaggems_seed.make(layout, report)], wanted)
@@ -107,12 +108,12 @@ def test(
     layout: Layout, report: Report, name: str, urls: list[str], built: build.Built, args: argparse.Namespace
 ) -> int:
     """The suites asked for; the first failure decides the exit status, and none keeps the others from running."""
+    if args.suite == arguments.FLAGGEMS:
+        return test_flaggems(layout, report, name, args)
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
         raise UserError(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
-    if args.suite == arguments.FLAGGEMS:
-        return test_flaggems(layout, report, name, args)
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     if testing.has_sanitizers(layout):
         wanted += sanitize.TOOLS

@@ -25,8 +25,8 @@ examples:
 """
 
 
-OPINFO_FULL = "opinfo-full"
-FLAGGEMS = "flaggems"
+# What --suite may name.
+ALL, FLAGGEMS, OPINFO_FULL = "all", "flaggems", "opinfo-full"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--suite",
-        choices=("all", FLAGGEMS, OPINFO_FULL),
-        default="all",
+        choices=(ALL, FLAGGEMS, OPINFO_FULL),
+        default=ALL,
         help="what --test runs: `all` (default); `flaggems`, only what needs FlagGems' kernels; or `opinfo-full`, every one"
         " of PyTorch's own samples on the device and the CPU (long: an interrupted run is carried on)",
     )
