@@ -114,7 +114,9 @@ class Platform(Section):
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
         if self.kernels.flaggems and not (self.pins.flaggems_spec and self.pins.triton_spec):
-            raise ValueError("kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree: write the versions")
+            raise ValueError(
+                "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree: write the versions"
+            )
         if self.python == []:
             raise ValueError('python is an empty list: write "any" or at least one minor')
         return self

@@ -173,9 +173,7 @@ def make(layout: Layout, report: Report) -> str:
         stage.detail = said(paths)
     with report.stage("seed channel") as stage:
         folder = layout.quarantine("seed-recipes")
-        made = assemble(
-            layout, [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)], "seed", stage
-        )
+        made = assemble(layout, [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)], "seed", stage)
         test_interpreter(layout, made)
         (made / "variants.yaml").write_text(json.dumps(compiler_variants(facts), indent=1))
         put_in_place(made, facts, layout.seed)

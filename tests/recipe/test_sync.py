@@ -89,7 +89,10 @@ def test_missing_markers_get_a_sentence(clone):
 def test_the_percentage_of_the_readme_is_that_of_the_report(clone):
     path = clone / "docs/opinfo.json"
     summary = json.loads(path.read_text())
-    families = {"unary": {"cases": 2470, "refused": 1, "pass": 1234}, "modules": {"cases": 31, "refused": 0, "pass": 16}}
+    families = {
+        "unary": {"cases": 2470, "refused": 1, "pass": 1234},
+        "modules": {"cases": 31, "refused": 0, "pass": 16},
+    }
     totals = summary["totals"] | {"cases": 2501, "refused": 1, "pass": 1250}
     path.write_text(json.dumps(summary | {"families": families, "totals": totals}))
     assert "README.md: is out of step" in command(clone, "--check")[1]

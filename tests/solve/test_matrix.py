@@ -92,7 +92,9 @@ def test_the_metapackage_brings_what_the_platform_has(chosen):
 @everywhere
 @pytest.mark.parametrize("request_", ["torch-fl", "torch-fl-runtime", "torch-fl-tests", "third"])
 def test_nothing_brings_triton_onto_the_host_platform_unasked(chosen, cuda, request_):
-    assert not {*NEIGHBOURS, TRITON_HOST, "torch-fl-flaggems"} & set(chosen(cuda, request_, "torch-fl-platform=*=host_*"))
+    assert not {*NEIGHBOURS, TRITON_HOST, "torch-fl-flaggems"} & set(
+        chosen(cuda, request_, "torch-fl-platform=*=host_*")
+    )
 
 
 @everywhere
@@ -133,8 +135,7 @@ MIXED = [
         ("torch-fl-runtime", "torch-fl-vendor-kernels"),
         ("torch-fl-runtime", "torch-fl-flaggems"),
     ]
-    if not (right == "torch-fl-vendor-kernels" and b == HOST)
-    and not (right == "torch-fl-flaggems" and b == PLAIN)
+    if not (right == "torch-fl-vendor-kernels" and b == HOST) and not (right == "torch-fl-flaggems" and b == PLAIN)
 ]
 
 

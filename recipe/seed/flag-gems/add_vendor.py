@@ -68,7 +68,7 @@ def expand(entry: dict) -> list[dict]:
     configurations = []
     for values in itertools.product(*choices):
         made: dict = {"META": {}}
-        for path, value in zip(axes, values):
+        for path, value in zip(axes, values, strict=True):
             *outer, key = path
             (made["META"] if outer else made)[key] = value
         configurations.append(made)
@@ -85,7 +85,9 @@ def smallest(entries: list[dict]) -> dict:
 
 def write_tuning(default: Path, ours: Path) -> None:
     """One configuration for each operator that FlagGems tunes."""
-    ours.write_text("# One configuration an operator, written by torch-fl's recipe of flag-gems from FlagGems' defaults.\n")
+    ours.write_text(
+        "# One configuration an operator, written by torch-fl's recipe of flag-gems from FlagGems' defaults.\n"
+    )
     with ours.open("a") as file:
         yaml.dump({name: [smallest(entries)] for name, entries in yaml.load(default).items()}, file)
 
