@@ -18,10 +18,9 @@ BACKEND = "flagos"
 
 
 @functools.cache
-def sources_hash() -> str:
+def sources_hash(root: Path = Path(__file__).parent) -> str:
     """Hash of this package's own files.  It is part of every cache key, so a kernel never outlives the code that made it."""
     digest = hashlib.sha256()
-    root = Path(__file__).parent
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".c", ".h")):
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -5,9 +5,7 @@
 
 import functools
 import os
-import shutil
 import sys
-from pathlib import Path
 from typing import Protocol
 
 CHOICE = "TORCH_FL_TRITON_EXECUTOR"
@@ -17,7 +15,7 @@ class Executable(Protocol):
     """One kernel, ready to run."""
 
     def run(self, payload: bytes, stream: int) -> None:
-        """Run the kernel on `stream`; `payload` as :mod:`.launcher` describes it.
+        """Run the kernel on `stream`; `payload` as :mod:`.payload` describes it.
 
         Raises:
             RuntimeError: a ``tl.device_assert`` of the kernel failed.
@@ -31,7 +29,7 @@ def load(name: str, binary: bytes | str) -> Executable:
         RuntimeError: the IR holds something that cannot run here; the kernel is named.
         ValueError: the variable holds an unknown word.
     """
-    from torch_fl_triton_host.ttir.parse import parse
+    from torch_fl_triton_host.ttir import parse
 
     text = binary if isinstance(binary, str) else binary.decode()
     kind = executor()

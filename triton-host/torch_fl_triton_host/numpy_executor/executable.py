@@ -1,14 +1,12 @@
 """A kernel that numpy runs."""
 
-import struct
-
 import numpy as np
 
 from torch_fl_triton_host.device import device
-from torch_fl_triton_host.launcher import HEADER
 from torch_fl_triton_host.numpy_executor.elements import HELD, from_bits, stored
 from torch_fl_triton_host.numpy_executor.messages import KernelAssertion
 from torch_fl_triton_host.numpy_executor.program import Code
+from torch_fl_triton_host.payload import HEADER
 from torch_fl_triton_host.ttir.ir import Module, Type
 
 
@@ -23,9 +21,8 @@ class NumpyExecutable:
     def run(self, payload: bytes, stream: int) -> None:
         """Wait for the stream, then run every program of the grid on the calling thread."""
         device().synchronize(stream)
-        header = struct.calcsize(f"<{HEADER}")
-        offset, *sizes, _ = struct.unpack_from(f"<{HEADER}", payload)
-        arguments = [self._argument(payload[header + 8 * i :], kind) for i, kind in enumerate(self._types)]
+        offset, *sizes, _ = HEADER.unpack_from(payload)
+        arguments = [self._argument(payload[HEADER.size + 8 * i :], kind) for i, kind in enumerate(self._types)]
         sizes = [np.int32(size) for size in sizes]
         offset = np.int64(offset).view(np.uint64)
         try:
