@@ -105,7 +105,7 @@ def _start_core(core: ModuleType, platform: str) -> None:
     from torch_fl import routing
 
     try:
-        core.load_kernels(compat.kernel_folders())
+        core.load_kernels(compat.kernel_folders(), _compiled_flaggems())
         switches = compat.log_switches()
         installed = routing.of_core(core)
         table = routing.load(platform, installed)
@@ -121,14 +121,24 @@ def _start_core(core: ModuleType, platform: str) -> None:
         print(f"[flagos routes] no kernel in the forced backend, so they keep their route: {names}", file=sys.stderr)
 
 
+def _compiled_flaggems() -> list[str]:
+    try:
+        from torch_fl.flaggems import compiled
+    except ModuleNotFoundError:  # the package torch-fl-flaggems is not installed
+        return []
+    return compiled.libraries()
+
+
 def _register(core: ModuleType) -> None:
     if torch._C._get_privateuse1_backend_name() != NAME:
         torch.utils.rename_privateuse1_backend(NAME)
     if hasattr(getattr(torch, NAME, None), "_torch_fl_stand_in"):
         delattr(torch, NAME)  # an earlier attempt of this process failed and left its explanation here
     from torch_fl import flagos
+    from torch_fl.flagos import backends
 
     torch._register_device_module(NAME, flagos)
     flagos.alias_submodules(f"torch.{NAME}")
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    sys.modules[f"torch.backends.{NAME}"] = torch.backends.flagos = backends
     atexit.register(core.shutdown)
