@@ -105,17 +105,28 @@ def _start_core(core: ModuleType, platform: str) -> None:
     from torch_fl import routing
 
     try:
-        core.load_kernels(compat.kernel_folders())
+        core.load_kernels(compat.kernel_folders(), _compiled_flaggems())
         switches = compat.log_switches()
-        table = routing.load(platform, core.known_slots(), core.slot_operators)
-        core.start(platform, table.routes)
+        installed = routing.of_core(core)
+        table = routing.load(platform, installed)
+        routing.report_missing(table.routes, installed)
+        core.start(platform, table.requests())
     except ValueError as error:
         raise ImportError(str(error)) from None
     except RuntimeError as error:
         raise ImportError(str(error).splitlines()[0]) from error
     core.set_log(switches["dispatch"], switches["fallback"])
-    for operator in table.unforced:
-        print(f"[flagos routes] {operator} has no kernel in the forced backend and keeps its route", file=sys.stderr)
+    if table.unforced:
+        names = ", ".join(table.unforced)
+        print(f"[flagos routes] no kernel in the forced backend, so they keep their route: {names}", file=sys.stderr)
+
+
+def _compiled_flaggems() -> list[str]:
+    try:
+        from torch_fl.flaggems import compiled
+    except ModuleNotFoundError:  # the package torch-fl-flaggems is not installed
+        return []
+    return compiled.libraries()
 
 
 def _register(core: ModuleType) -> None:
@@ -124,8 +135,10 @@ def _register(core: ModuleType) -> None:
     if hasattr(getattr(torch, NAME, None), "_torch_fl_stand_in"):
         delattr(torch, NAME)  # an earlier attempt of this process failed and left its explanation here
     from torch_fl import flagos
+    from torch_fl.flagos import backends
 
     torch._register_device_module(NAME, flagos)
     flagos.alias_submodules(f"torch.{NAME}")
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    sys.modules[f"torch.backends.{NAME}"] = torch.backends.flagos = backends
     atexit.register(core.shutdown)

@@ -61,9 +61,12 @@ def environment(name: str, environ: Mapping[str, str] | None = None) -> str | No
     return None
 
 
-def backend(word: str) -> str:
-    """The present name of a backend word; other words pass through."""
-    return BACKENDS.get(word, word)
+def backend(word: str, place: str) -> str:
+    """The present name of a backend word that stands at `place`; other words pass through."""
+    if word not in BACKENDS:
+        return str(word)
+    _say_once(f"backend {word}", f"{place}: the backend '{word}' is now called '{BACKENDS[word]}'")
+    return BACKENDS[word]
 
 
 def log_switches(environ: Mapping[str, str] | None = None) -> dict[str, bool]:

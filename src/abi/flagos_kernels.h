@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // flagos_kernels.h: the contract between the core and a library of kernels.
 //
-// A kernel library is a shared object libtorch_fl_kernels_<slot>.so beside libtorch_fl.so. It is C++, since kernels take
-// at::Tensor, and so belongs to one build of PyTorch. The core calls the function it exports once, at start-up, before any
-// device is used:
+// A kernel library is a shared object libtorch_fl_<name>.so beside libtorch_fl.so. It is C++, since kernels take at::Tensor,
+// and so belongs to one build of PyTorch. The core calls what it exports once, at start-up, before any device is used:
 //
-//   FLAGOS_KERNELS(table) {
+//   FLAGOS_KERNELS("musa", table) {
 //     table.add<"mm", &mm>();
 //     table.add<"add.Tensor", &add>({.may_decline = true});
 //   }
@@ -61,7 +60,9 @@ class FLAGOS_VISIBLE Decline final : public std::exception {
 };
 
 struct KernelTraits {
-  bool may_decline = false;
+  bool may_decline = false;     // throws Decline, or calls its own operator
+  bool differentiable = false;  // records its own gradient: it may serve a composite operator that needs one
+  bool by_request = false;      // serves only where a routing file or variable names its slot
   void (*chosen)() = nullptr;  // called once, when the routing table gives the operator to this kernel
 };
 
@@ -107,15 +108,16 @@ class KernelTable {
 
 struct KernelLibrary {
   uint32_t abi;
+  const char* slot;
   void (*add_kernels)(KernelTable& table);
 };
 
 }  // namespace torch_fl
 
-#define FLAGOS_KERNELS(table)                                                               \
-  static void flagos_add_kernels(::torch_fl::KernelTable& table);                           \
-  extern "C" FLAGOS_VISIBLE const ::torch_fl::KernelLibrary* flagos_kernels_entry() {        \
-    static const ::torch_fl::KernelLibrary library{FLAGOS_KERNELS_ABI, &flagos_add_kernels}; \
-    return &library;                                                                        \
-  }                                                                                         \
+#define FLAGOS_KERNELS(slot, table)                                                               \
+  static void flagos_add_kernels(::torch_fl::KernelTable& table);                                 \
+  extern "C" FLAGOS_VISIBLE const ::torch_fl::KernelLibrary* flagos_kernels_entry() {              \
+    static const ::torch_fl::KernelLibrary library{FLAGOS_KERNELS_ABI, slot, &flagos_add_kernels}; \
+    return &library;                                                                              \
+  }                                                                                               \
   static void flagos_add_kernels(::torch_fl::KernelTable& table)

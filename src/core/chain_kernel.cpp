@@ -2,6 +2,8 @@
 #include "chain_kernel.h"
 
 #include "claims.h"
+#include "composite_route.h"
+#include "route_log.h"
 
 namespace torch_fl {
 namespace {
@@ -37,8 +39,7 @@ ChainKernel::ChainKernel(const c10::OperatorHandle& op, std::vector<ChainStep> s
 
 void ChainKernel::last(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   if (host_) return (*host_)(op, keys, stack);
-  // Any key that has no kernel of its own leads to the composition, which dispatches its parts by their arguments.
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::FPGA), stack);
+  call_composition(op, stack);
 }
 
 void ChainKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "macros.h"
+
 namespace torch_fl {
 
 struct OperatorPlan {
@@ -18,7 +20,7 @@ struct OperatorPlan {
     bool host;     // may lie on the CPU beside device tensors
   };
 
-  explicit OperatorPlan(const c10::OperatorHandle& op);
+  TORCH_FL_API explicit OperatorPlan(const c10::OperatorHandle& op);
 
   std::string name;         // "aten::add.Tensor"
   std::string short_name;   // "add.Tensor" for aten, else as `name`

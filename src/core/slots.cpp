@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -14,7 +15,7 @@ namespace torch_fl {
 namespace {
 
 constexpr const char* kOwnSlot = "host";
-constexpr std::string_view kPrefix = "libtorch_fl_kernels_", kSuffix = ".so";
+constexpr std::string_view kPrefix = "libtorch_fl_", kSuffix = ".so", kPlatforms = "libtorch_fl_platform_";
 
 class Slot final : public KernelTable {
  public:
@@ -27,6 +28,16 @@ class Slot final : public KernelTable {
   std::map<std::string, SlotKernel> kernels_;
 };
 
+// Slot and file of what has been loaded; a start that failed may be tried again.
+std::map<std::string, std::string>& files() {
+  static auto* all = new std::map<std::string, std::string>();
+  return *all;
+}
+
+bool loaded(const std::string& file) {
+  return std::any_of(files().begin(), files().end(), [&](const auto& entry) { return entry.second == file; });
+}
+
 std::map<std::string, Slot>& slots() {
   static auto* made = [] {
     auto* all = new std::map<std::string, Slot>();
@@ -36,16 +47,19 @@ std::map<std::string, Slot>& slots() {
   return *made;
 }
 
-void load(const std::string& file, const std::string& slot) {
+void load(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const std::string remedy = "; install torch-fl-vendor-kernels and torch-fl-runtime of one build, or remove the former";
-  TORCH_CHECK(library, "flagos: the kernels of slot '", slot, "' cannot be loaded: ", dlerror(), remedy);
+  const std::string remedy = "; install its package and torch-fl-runtime of one build, or remove the former";
+  TORCH_CHECK(library, "flagos: the kernel library ", file, " cannot be loaded: ", dlerror(), remedy);
   auto entry = reinterpret_cast<const KernelLibrary* (*)()>(dlsym(library, FLAGOS_KERNELS_ENTRY));
   TORCH_CHECK(entry, "flagos: ", file, " does not export " FLAGOS_KERNELS_ENTRY "; it is not a kernel library");
   const KernelLibrary* found = entry();
   TORCH_CHECK(found && found->abi == FLAGOS_KERNELS_ABI, "flagos: ", file, " speaks kernel contract ", found ? found->abi : 0,
               " and libtorch_fl.so speaks ", FLAGOS_KERNELS_ABI, remedy);
-  TORCH_CHECK(slot != kOwnSlot, "flagos: ", file, ": slot '", kOwnSlot, "' is the core's own; name the library after another");
+  const std::string slot = found->slot;
+  TORCH_CHECK(slot != kOwnSlot, "flagos: ", file, ": slot '", kOwnSlot, "' is the core's own; choose another name");
+  const auto [place, fresh] = files().emplace(slot, file);
+  TORCH_CHECK(fresh, "flagos: there are two kernel libraries of slot '", slot, "': ", place->second, " and ", file, "; remove one");
   found->add_kernels(slots()[slot]);
 }
 
@@ -53,23 +67,22 @@ void load(const std::string& file, const std::string& slot) {
 
 Decline::~Decline() = default;
 
-void load_kernel_libraries(const std::vector<std::string>& folders) {
-  std::map<std::string, std::string> files;  // sorted, so that every process sees the same order
-  auto look_into = [&files](const std::string& folder) {
+void load_kernel_libraries(const std::vector<std::string>& folders, const std::vector<std::string>& others) {
+  std::vector<std::string> found = others;
+  auto look_into = [&found](const std::string& folder) {
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
       const std::string name = entry.path().filename().string();
-      if (name.size() <= kPrefix.size() + kSuffix.size() || !name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-      const std::string slot = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-      const auto [place, fresh] = files.emplace(slot, entry.path().string());
-      TORCH_CHECK(fresh, "flagos: there are two kernel libraries of slot '", slot, "': ", place->second, " and ",
-                  entry.path().string(), "; remove one");
+      if (name.starts_with(kPrefix) && name.ends_with(kSuffix) && !name.starts_with(kPlatforms))
+        found.push_back(entry.path().string());
     }
     TORCH_CHECK(!failed, "flagos: ", folder, " cannot be searched for kernel libraries: ", failed.message());
   };
   look_into(library_folder());
   for (const auto& folder : folders) look_into(folder);
-  for (const auto& [slot, file] : files) load(file, slot);
+  std::sort(found.begin(), found.end());  // every process sees the same order
+  for (const auto& file : found)
+    if (!loaded(file)) load(file);
 }
 
 const SlotKernel* find_kernel(const std::string& slot, const std::string& op) {

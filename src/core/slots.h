@@ -11,9 +11,9 @@
 
 namespace torch_fl {
 
-// Loads every libtorch_fl_kernels_<slot>.so beside libtorch_fl.so and in `folders`; throws one sentence where one cannot be
-// used, or two are of one slot.
-TORCH_FL_API void load_kernel_libraries(const std::vector<std::string>& folders);
+// Loads every libtorch_fl_*.so beside libtorch_fl.so and in `folders` that is no platform, and the `others` by their paths;
+// throws one sentence where one cannot be used, or two are of one slot.
+TORCH_FL_API void load_kernel_libraries(const std::vector<std::string>& folders, const std::vector<std::string>& others = {});
 
 // Null where the slot has no kernel for the operator.
 const SlotKernel* find_kernel(const std::string& slot, const std::string& op);

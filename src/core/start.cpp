@@ -11,6 +11,7 @@
 #include "autocast.h"
 #include "chain_kernel.h"
 #include "claims.h"
+#include "composite_route.h"
 #include "copy.h"
 #include "factories.h"
 #include "guard.h"
@@ -79,7 +80,7 @@ void register_host_kernel(torch::Library& m, const c10::OperatorHandle& op, cons
 }
 
 // The steps that have a kernel, up to `none`.
-std::vector<ChainStep> resolved(const RouteRequest& request) {
+std::vector<ChainStep> resolved(const c10::OperatorHandle& op, const RouteRequest& request) {
   std::vector<ChainStep> steps;
   for (const RouteStep& step : request.chain) {
     if (step.backend == "none") break;
@@ -88,15 +89,27 @@ std::vector<ChainStep> resolved(const RouteRequest& request) {
     *kernel->route = route(request.op, step.backend, request.origin);
     if (kernel->traits.chosen) kernel->traits.chosen();
     auto& made = steps.emplace_back(ChainStep{step.backend, {}, kernel});
-    for (const auto& text : step.conditions) made.conditions.emplace_back(text);
+    for (const auto& text : step.conditions) {
+      try {
+        made.conditions.emplace_back(text, op.schema());
+      } catch (const c10::Error& error) {
+        TORCH_CHECK_VALUE(false, request.origin, ": ", request.op, ": ", error.what_without_backtrace());
+      }
+    }
   }
   return steps;
 }
 
 // A kernel that serves every call stands in PyTorch's table itself; else the chain does.
 void register_route(torch::Library& m, const c10::OperatorHandle& op, const RouteRequest& request) {
-  auto steps = resolved(request);
+  auto steps = resolved(op, request);
   if (steps.empty()) return register_host_kernel(m, op, request.origin);
+  if (is_composite(op)) {
+    static auto& above = registrations("aten", DispatchKey::AutogradPrivateUse1);
+    const bool differentiable = std::all_of(steps.begin(), steps.end(),
+                                            [](const ChainStep& step) { return step.kernel->traits.differentiable; });
+    above.impl(request.op.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CompositeRoute>(differentiable)));
+  }
   const ChainStep& first = steps.front();
   if (first.conditions.empty() && !first.kernel->traits.may_decline) {
     static auto* kept = new std::vector<c10::RegistrationHandleRAII>();
@@ -112,8 +125,10 @@ void register_route(torch::Library& m, const c10::OperatorHandle& op, const Rout
 
 // What no line of a routing file names: the first slot that has a kernel, else the CPU's.
 RouteRequest default_route(const std::string& op, const std::vector<std::string>& slots) {
-  for (const auto& slot : slots)
-    if (find_kernel(slot, op)) return {op, {{slot, {}}}, "default"};
+  for (const auto& slot : slots) {
+    const SlotKernel* kernel = find_kernel(slot, op);
+    if (kernel && !kernel->traits.by_request) return {op, {{slot, {}}}, "default"};
+  }
   return {op, {{"none", {}}}, "default"};
 }
 

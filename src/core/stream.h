@@ -27,7 +27,7 @@ void synchronize(c10::Stream stream);
 
 // Runs `work` on the stream in order. An exception in it is kept and thrown by the next synchronisation.
 // The thread-local state of PyTorch (grad mode, default dtype, ...) travels with it.
-void launch(c10::Stream stream, std::function<void()> work);
+TORCH_FL_API void launch(c10::Stream stream, std::function<void()> work);
 
 // Makes `later` wait for what is queued on `earlier` now.
 void order_after(c10::Stream later, c10::Stream earlier);

@@ -50,6 +50,18 @@ std::vector<std::tuple<std::string, std::string, std::string>> routes() {
   return result;
 }
 
+// Calls `function(payload)` in the order of a stream, and `failure(payload)` after it, whose text, if any, is an error.
+void launch_host_function(uintptr_t function, const std::string& payload, int device, int64_t stream, uintptr_t failure) {
+  const c10::Device place(c10::kPrivateUse1, torch_fl::narrow_index(device));
+  auto run = reinterpret_cast<void (*)(const void*)>(function);
+  auto failed = reinterpret_cast<const char* (*)(const void*)>(failure);
+  torch_fl::launch(c10::Stream(c10::Stream::UNSAFE, place, stream), [run, failed, payload] {
+    run(payload.data());
+    const char* text = failed ? failed(payload.data()) : nullptr;
+    TORCH_CHECK(!text, text);
+  });
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
@@ -86,9 +98,17 @@ PYBIND11_MODULE(_C, m) {
     return torch_fl::event_elapsed(reinterpret_cast<void*>(start), reinterpret_cast<void*>(end));
   });
   m.def("host_offset", [] { return static_cast<int64_t>(torch_fl::device_to_host_offset()); });
+  m.def(
+      "launch_host_function",
+      [](uintptr_t function, const py::bytes& payload, int device, int64_t stream, uintptr_t failure) {
+        const std::string copy = payload;
+        py::gil_scoped_release released;
+        launch_host_function(function, copy, device, stream, failure);
+      },
+      py::arg("function"), py::arg("payload"), py::arg("device"), py::arg("stream"), py::arg("failure") = 0);
 
   m.def("routes", &routes);
-  m.def("load_kernels", &torch_fl::load_kernel_libraries);
+  m.def("load_kernels", &torch_fl::load_kernel_libraries, py::arg("folders"), py::arg("files") = std::vector<std::string>{});
   m.def("known_slots", &torch_fl::known_slots);
   m.def("slot_operators", &torch_fl::slot_operators);
   m.def("dispatch_counts", &torch_fl::dispatch_counts);

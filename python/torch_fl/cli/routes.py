@@ -1,8 +1,9 @@
 """``torch-fl routes``: which backend serves which operator, and why."""
 
 import json
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,18 +12,23 @@ from rich.table import Table
 
 def routes(
     op: Annotated[
-        str | None, typer.Option("--op", metavar="OPERATOR", help="Only this operator, as add.Tensor.")
+        str | None, typer.Option("--op", metavar="OPERATOR", help="Only this operator, as add.Tensor, step by step.")
     ] = None,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only operators whose route names kernels that are not here.")
+    ] = False,
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE", help="Check a routing file, and use nothing of it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print the routing table in force: operator, backend, and where that was decided."""
+    """Print the routing table in force: operator, backend, chain, and where that was decided."""
     if check is not None:
         _check(check, as_json)
+    elif op is not None:
+        _explain(op, as_json)
     else:
-        _show(op, as_json)
+        _show(missing, as_json)
 
 
 def _fail(sentence: str) -> None:
@@ -33,35 +39,72 @@ def _fail(sentence: str) -> None:
 def _check(file: Path, as_json: bool) -> None:
     from torch_fl import _C, routing
 
+    errors: list[routing.RoutingError] = []
+    installed = routing.of_core(_C)
+    table = routing.read_table(file, installed, report=errors.append)
+    for error in errors:
+        typer.echo(f"torch-fl: {error}", err=True)
+    if errors:
+        _fail(f"{len(errors)} error{'s' if len(errors) > 1 else ''} in {file}")
     try:
-        table = routing.read_table(file, _C.known_slots())
+        routing.report_missing(table, installed)
     except routing.RoutingError as error:
         _fail(str(error))
-    _print([(route.operator, route.text, route.origin) for route in table], as_json, empty=f"{file}: no routes, no errors")
+    _print([_row(route) for route in table], as_json, empty=f"{file}: no routes, no errors")
 
 
-def _show(op: str | None, as_json: bool) -> None:
-    from torch_fl import _C
+def _row(route: Any) -> dict[str, str]:
+    first = route.asked[0].backend
+    return {"operator": route.operator, "backend": first, "chain": route.text, "origin": route.origin}
+
+
+def _show(only_missing: bool, as_json: bool) -> None:
+    from torch_fl.routing import explain
+    from torch_fl.routing.missing import missing
+
+    written = explain.written_routes()
+    if only_missing:
+        _print([_row(route) for route in missing(written.values())], as_json, empty="every route has its kernels")
+        return
+    rows = {}
+    for operator, backend, origin in explain.entries():
+        chain = written[operator].text if operator in written else backend
+        # Of a chain's several entries the row shows the first that is asked.
+        if operator not in rows or backend == written[operator].asked[0].backend:
+            rows[operator] = {"operator": operator, "backend": backend, "chain": chain, "origin": origin}
+    _print([rows[name] for name in sorted(rows)], as_json, empty="no operator has a kernel of its own")
+
+
+def _explain(op: str, as_json: bool) -> None:
+    from torch_fl.routing import explain
     from torch_fl.routing.errors import nearest
     from torch_fl.routing.operators import operator_names
 
-    table = sorted(_C.routes())
-    if op is not None:
-        if op not in operator_names():
-            _fail(f"PyTorch has no operator '{op}'" + nearest(op, operator_names()))
-        table = [row for row in table if row[0] == op] or [(op, "none", "no kernel here: CPU fallback")]
-    _print(table, as_json, empty="no operator has a kernel of its own: all use the CPU fallback")
-
-
-def _print(table: list[tuple[str, str, str]], as_json: bool, empty: str) -> None:
+    if op not in operator_names():
+        _fail(f"PyTorch has no operator '{op}'" + nearest(op, operator_names()))
+    reasons = explain.reasons(op)
     if as_json:
-        rows = [{"operator": operator, "backend": backend, "origin": origin} for operator, backend, origin in table]
+        typer.echo(json.dumps([reasons], indent=2))
+        return
+    console = Console(markup=False, highlight=False)
+    console.print(f"{op} = {reasons['chain']}  ({reasons['origin']})")
+    grid = Table("step", "backend", "what comes of it")
+    for number, step in enumerate(reasons["steps"], start=1):
+        grid.add_row(str(number), step["backend"], step["verdict"])
+    console.print(grid)
+
+
+def _print(rows: list[dict[str, str]], as_json: bool, empty: str) -> None:
+    if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    if not table:
+    if not rows:
         typer.echo(empty)
         return
-    grid = Table("operator", "backend", "because of")
-    for row in table:
-        grid.add_row(*row)
-    Console(markup=False, highlight=False).print(grid)
+    grid = Table("operator", "backend", "chain", "because of")
+    for row in rows:
+        grid.add_row(row["operator"], row["backend"], row["chain"], row["origin"])
+    console = Console(markup=False, highlight=False)
+    console.print(grid)
+    counts = Counter(row["backend"] for row in rows).most_common()
+    console.print(f"{len(rows)} operators: " + ", ".join(f"{backend} {count}" for backend, count in counts))

@@ -1,6 +1,6 @@
 """Where something in the routing stands, and the error that says so."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -27,6 +27,15 @@ class RoutingError(ValueError):
         super().__init__(f"{location}: {problem}")
         self.location = location
         self.problem = problem
+
+
+#: What is done with an error: raise it (start-up), or keep it and read on (``torch-fl routes --check``).
+Report = Callable[[RoutingError], None]
+
+
+def stop(error: RoutingError) -> None:
+    """The report that raises."""
+    raise error
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Names of the ATen operators, as the dispatcher knows them."""
+"""Names that PyTorch knows: operators, their arguments, data types."""
 
 from functools import cache
 
@@ -10,6 +10,22 @@ def operator_names() -> frozenset[str]:
 
     prefix = "aten::"
     return frozenset(name[len(prefix) :] for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix))
+
+
+def argument_names(operator: str) -> list[str]:
+    """The arguments of `operator`, in the order of its schema."""
+    import torch
+
+    name, _, overload = operator.partition(".")
+    return [argument.name for argument in torch._C._get_schema(f"aten::{name}", overload).arguments]
+
+
+@cache
+def dtype_names() -> frozenset[str]:
+    """The data types of this PyTorch, in all their spellings: ``float64``, ``double``."""
+    import torch
+
+    return frozenset(name for name in dir(torch) if isinstance(getattr(torch, name), torch.dtype))
 
 
 @cache

@@ -5,31 +5,49 @@ names), then ``FLAGOS_FORCE_BACKEND``, then ``FLAGOS_OP_<operator>``.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from .chain import FLAGGEMS, NONE, checked
-from .errors import Location, RoutingError, nearest
+from .. import compat
+from .chain import FLAGGEMS, NONE, check, steps
+from .errors import Location, Report, RoutingError, nearest, stop
+from .installed import Installed
 from .operators import decode, encode, operator_names
-from .parser import Condition, parse_chain, parse_file
+from .parser import SHIPPED, Condition, Entry, parse_chain, parse_file
 
 FILE_VARIABLE = "FLAGOS_BACKEND_CONFIG"
 FORCE_VARIABLE = "FLAGOS_FORCE_BACKEND"
 OPERATOR_PREFIX = "FLAGOS_OP_"
 
 
+class Link(NamedTuple):
+    """One step of a route: the backend asked, when, and why it cannot be asked here ("" where it can)."""
+
+    backend: str
+    conditions: tuple[Condition, ...] = ()
+    missing: str = ""
+
+    def __str__(self) -> str:
+        return self.backend + (f"[{', '.join(map(str, self.conditions))}]" if self.conditions else "")
+
+
 class Route(NamedTuple):
     """One line of the table: `operator` goes to the first step of `chain` that serves it, because `origin` says so."""
 
     operator: str
-    chain: tuple[tuple[str, tuple[Condition, ...]], ...]
+    chain: tuple[Link, ...]
     origin: str
 
     @property
     def text(self) -> str:
         """The chain as a routing file has it."""
-        return ", ".join(backend + _conditions_text(conditions) for backend, conditions in self.chain)
+        return ", ".join(map(str, self.chain))
+
+    @property
+    def asked(self) -> tuple[Link, ...]:
+        """The steps that can be asked here; ``none`` where there is no other."""
+        return tuple(link for link in self.chain if not link.missing) or (Link(NONE),)
 
 
 class Table(NamedTuple):
@@ -38,70 +56,95 @@ class Table(NamedTuple):
     routes: list[Route]
     unforced: list[str]
 
+    def requests(self) -> list[tuple[str, list[tuple[str, tuple[Condition, ...]]], str]]:
+        """The routes as :func:`torch_fl._C.start` takes them."""
+        return [
+            (route.operator, [(link.backend, link.conditions) for link in route.asked], route.origin)
+            for route in self.routes
+        ]
 
-def load(
-    platform: str,
-    slots: Sequence[str],
-    kernels: Callable[[str], Iterable[str]],
-    environ: Mapping[str, str] | None = None,
-) -> Table:
+
+def load(platform: str, installed: Installed, environ: Mapping[str, str] | None = None) -> Table:
     """The routes asked for in this process.
 
     Args:
-        platform: the platform of this build, whose ``configs/backends_<platform>.conf`` is the default file.
-        slots: names of the kernel slots installed here.
-        kernels: gives the operators that a slot has kernels for; asked only where a backend is forced.
+        platform: the platform of this build; :func:`default_file` of it is read where no variable names another.
+        installed: the kernels there are.
         environ: the environment variables; the process's own where None.
 
     Raises:
         RoutingError: a file or variable that cannot be used, with its place.
     """
     environ = os.environ if environ is None else environ
-    path, label = _chosen_file(platform, environ)
-    routes = {route.operator: route for route in read_table(path, slots, label)}
+    if chosen := environ.get(FILE_VARIABLE):
+        path, label = Path(chosen), chosen
+    else:
+        path = default_file(platform, installed.slots)
+        label = path.name
+    routes = {route.operator: route for route in read_table(path, installed, label)}
     unforced = []
-    if slot := _forced_slot(environ, slots):
-        served = set(kernels(slot))
-        unforced = sorted(routes.keys() - served)
-        routes.update((operator, Route(operator, ((slot, ()),), FORCE_VARIABLE)) for operator in sorted(served))
-    routes.update(_operator_variables(environ, slots))
+    if fitting := _forced_slots(environ, installed):
+        # The first of the slots that has a kernel, as with routes that nobody has written.
+        forced = {op: slot for slot in reversed(fitting) for op in sorted(installed.operators(slot))}
+        unforced = sorted(routes.keys() - forced.keys())
+        routes.update((op, Route(op, (Link(slot),), FORCE_VARIABLE)) for op, slot in forced.items())
+    routes.update(_operator_variables(environ, installed))
     return Table(list(routes.values()), unforced)
 
 
-def read_table(path: str | Path, slots: Sequence[str], label: str | None = None) -> list[Route]:
-    """The routes of one file and its includes, checked against PyTorch's operators and the installed `slots`."""
+def default_file(platform: str, slots: Iterable[str]) -> Path:
+    """The shipped file that holds where no variable names one: with FlagGems' routes where FlagGems' slot is installed."""
+    with_flaggems = SHIPPED / f"backends_{platform}_flaggems.conf"
+    if "flaggems" in slots and with_flaggems.is_file():
+        return with_flaggems
+    return SHIPPED / f"backends_{platform}.conf"
+
+
+def read_table(
+    path: str | Path, installed: Installed, label: str | None = None, report: Report = stop
+) -> list[Route]:
+    """The routes of one file and its includes, checked against PyTorch's operators and the `installed` kernels.
+
+    Args:
+        path: the file.
+        installed: the kernels there are.
+        label: what messages call the file; the path as given where None.
+        report: gets each error; where it returns, the line in question is left out.
+    """
     routes = []
-    for entry in parse_file(path, label):
+    for entry in parse_file(path, label, report):
         if entry.operator not in operator_names():
-            raise RoutingError(
-                entry.location,
-                f"PyTorch has no operator '{entry.operator}'" + nearest(entry.operator, operator_names()),
-            )
-        routes.append(Route(entry.operator, checked(entry.chain, slots), entry.location.origin))
+            near = nearest(entry.operator, operator_names())
+            report(RoutingError(entry.location, f"PyTorch has no operator '{entry.operator}'{near}"))
+        elif check(entry, installed.slots, report):
+            routes.append(_route(entry, installed, entry.location.origin))
     return routes
 
 
-def _chosen_file(platform: str, environ: Mapping[str, str]) -> tuple[Path, str]:
-    if chosen := environ.get(FILE_VARIABLE):
-        return Path(chosen), chosen
-    name = f"backends_{platform}.conf"
-    return Path(__file__).parents[1] / "configs" / name, name
+def _route(entry: Entry, installed: Installed, origin: str) -> Route:
+    links = (Link(slot, conditions, installed.missing(slot, entry.operator)) for slot, conditions in steps(entry))
+    return Route(entry.operator, tuple(links), origin)
 
 
-def _forced_slot(environ: Mapping[str, str], slots: Sequence[str]) -> str | None:
+def _forced_slots(environ: Mapping[str, str], installed: Installed) -> list[str]:
     word = environ.get(FORCE_VARIABLE)
     if not word:
-        return None
+        return []
     location = Location(FORCE_VARIABLE)
-    if word not in ("flaggems", "vendor"):
-        raise RoutingError(location, f"'{word}' cannot be forced; the words are flaggems and vendor")
-    fitting = [slot for slot in slots if (slot in FLAGGEMS) == (word == "flaggems")]
+    wanted = compat.backend(word, FORCE_VARIABLE)
+    if wanted not in (*FLAGGEMS, "vendor"):
+        raise RoutingError(location, f"'{word}' cannot be forced; the words are flaggems, flaggems_cpp and vendor")
+    fitting = [slot for slot in installed.slots if slot == wanted or (wanted == "vendor" and slot not in FLAGGEMS)]
     if not fitting:
-        raise RoutingError(location, f"no {word} kernels are installed; the slots here are {', '.join(slots) or NONE}")
-    return fitting[0]
+        there = ", ".join(installed.slots) or NONE
+        raise RoutingError(location, f"no {wanted} kernels are installed; the slots here are {there}")
+    for slot in fitting:
+        if slot in installed.problems:
+            raise RoutingError(location, installed.problems[slot])
+    return fitting
 
 
-def _operator_variables(environ: Mapping[str, str], slots: Sequence[str]) -> dict[str, Route]:
+def _operator_variables(environ: Mapping[str, str], installed: Installed) -> dict[str, Route]:
     routes: dict[str, Route] = {}
     for variable in sorted(name for name in environ if name.startswith(OPERATOR_PREFIX)):
         location = Location(variable)
@@ -114,12 +157,7 @@ def _operator_variables(environ: Mapping[str, str], slots: Sequence[str]) -> dic
             raise RoutingError(location, f"the name stands for {' and '.join(names)}; use a routing file instead")
         if names[0] in routes:
             raise RoutingError(location, f"'{names[0]}' is already set by {routes[names[0]].origin}; unset one")
-        chain = checked(parse_chain(environ[variable], location), slots)
-        routes[names[0]] = Route(names[0], chain, variable)
+        entry = Entry(names[0], parse_chain(environ[variable], location), location)
+        check(entry, installed.slots, stop)
+        routes[names[0]] = _route(entry, installed, variable)
     return routes
-
-
-def _conditions_text(conditions: tuple[Condition, ...]) -> str:
-    if not conditions:
-        return ""
-    return "[" + ", ".join(f"{subject}{relation}{'|'.join(values)}" for subject, relation, values in conditions) + "]"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operands.h"
+
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace torch_fl::flaggems {
+namespace {
+
+using Kind = OperatorPlan::Kind;
+constexpr auto kDevice = c10::DeviceType::PrivateUse1;
+
+// Calls `visit(tensor, argument)` with each defined tensor, and puts what it returns in its place.
+template <typename Visit>
+void replace_tensors(const OperatorPlan& plan, torch::jit::Stack* stack, Visit visit) {
+  for (const auto& argument : plan.interesting) {
+    c10::IValue& value = (*stack)[stack->size() - plan.arguments + argument.position];
+    if (argument.kind == Kind::tensor && value.isTensor() && value.toTensor().defined()) {
+      visit(value.toTensor(), argument, [&value](at::Tensor other) { value = std::move(other); });
+    } else if (argument.kind == Kind::tensor_list && value.isTensorList()) {
+      auto list = value.toTensorList();
+      for (size_t i = 0; i < list.size(); ++i)
+        visit(list.get(i), argument, [&](at::Tensor other) {
+          list = list.copy();
+          list.set(i, std::move(other));
+          value = list;
+        });
+    } else if (argument.kind == Kind::optional_tensor_list && value.isList()) {
+      auto list = value.toList();
+      for (size_t i = 0; i < list.size(); ++i) {
+        const c10::IValue item = list.get(i);
+        if (item.isTensor() && item.toTensor().defined())
+          visit(item.toTensor(), argument, [&](at::Tensor other) {
+            list = list.copy();
+            list.set(i, std::move(other));
+            value = list;
+          });
+      }
+    }
+  }
+}
+
+// What `scalar`, a Python number, counts as beside tensors: floating numbers are of the default data type unless a tensor is
+// more precise.
+at::Tensor unwrapped(const at::Tensor& scalar, bool doubles) {
+  if (scalar.scalar_type() == at::kDouble && !doubles) return scalar.to(c10::get_default_dtype_as_scalartype());
+  if (scalar.scalar_type() == at::kComplexDouble && !doubles) return scalar.to(c10::get_default_complex_dtype());
+  return scalar;
+}
+
+}  // namespace
+
+c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack) {
+  std::optional<c10::Device> device;
+  bool others = false, doubles = false;
+  replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument& argument, auto) {
+    if (tensor.device().type() == kDevice) {
+      if (!device) device = tensor.device();
+      TORCH_CHECK(*device == tensor.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+                  *device, " and ", tensor.device(), "! (when calling ", plan.name, ")");
+      doubles |= tensor.scalar_type() == at::kDouble || tensor.scalar_type() == at::kComplexDouble;
+    } else {
+      others = true;
+    }
+  });
+  for (const auto& argument : plan.interesting) {
+    const c10::IValue& value = (*stack)[stack->size() - plan.arguments + argument.position];
+    if (!device && argument.kind == Kind::device && value.isDevice() && value.toDevice().type() == kDevice) device = value.toDevice();
+  }
+  const c10::impl::VirtualGuardImpl devices(kDevice);
+  if (!device || !device->has_index()) device = devices.getDevice();
+  if (!others) return *device;
+  replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument& argument, auto replace) {
+    if (tensor.device().type() == kDevice) return;
+    TORCH_CHECK(!argument.written && (tensor.dim() == 0 || argument.host),
+                "Expected all tensors to be on the same device, but found at least two devices, ", *device, " and ",
+                tensor.device(), "! (when calling ", plan.name, ")");
+    const bool wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+    replace((wrapped ? unwrapped(tensor, doubles) : tensor).to(*device));
+  });
+  return *device;
+}
+
+}  // namespace torch_fl::flaggems
