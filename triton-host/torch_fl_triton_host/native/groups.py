@@ -9,11 +9,12 @@ each other share loops.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 from ..ttir.ir import Operation, Value
 from .bits import Index, cuts, join, whole, width
-from .nest import Nest
+from .masks import limit, prefix
+from .nest import Nest, Split
 from .values import LIGHT, REPEATABLE, Array, children, is_lazy, is_tensor, selector, splat_value
 
 if TYPE_CHECKING:
@@ -270,22 +271,28 @@ def write(e: FunctionEmitter, group: Group) -> None:
     arrays = [(value, array) for value, array in group.arrays if value not in e.homes]
     given = {value for value, _ in arrays}
     arrays += [(value, e.new_array(value)) for value in kept if value not in given]
-    for value, index in wanted:
-        if e.homes.get(value) is None or isinstance(e.homes[value], Array):
-            if not is_address(wanted, group, value):
-                nest.value(value, index)
-    effects: list[tuple[int, str]] = []
-    for value, array in arrays:
-        text, _ = nest.value(value, whole(value.type))
-        place, _ = nest.element(array, whole(value.type))
-        effects.append((nest.depth, f"{place} = {text};"))
-    for op in group.sinks:
-        if op.name == "tt.store":
-            effects.append(store(nest, op))
     for reduction in reductions:
-        reduction.write(nest)
-    for depth, text in effects:
-        nest.before[depth].append(text)
+        reduction.prepare(nest)
+
+    def fill() -> None:
+        """All loads first, then what changes memory."""
+        for value, index in wanted:
+            if not isinstance(e.homes.get(value), str) and not is_address(wanted, group, value):
+                nest.value(value, index)
+        effects: list[tuple[int, str]] = []
+        for value, array in arrays:
+            text, _ = nest.value(value, whole(value.type))
+            place, _ = nest.element(array, whole(value.type))
+            effects.append((nest.depth, f"{place} = {text};"))
+        effects += [store(nest, op) for op in group.sinks if op.name == "tt.store"]
+        for reduction in reductions:
+            reduction.body(nest)
+        for depth, text in effects:
+            nest.before[depth].append(text)
+
+    fill()
+    if nest.depth:
+        cut(nest, found, group, reductions, bool(arrays), fill)
     for value, array in arrays:
         if array.name not in e.declared:
             e.declare(array)
@@ -295,6 +302,35 @@ def write(e: FunctionEmitter, group: Group) -> None:
     e.lines(nest.write())
     for op in (*found.included, *group.sinks):
         e.done.add(op)
+
+
+def cut(nest: Nest, found: Visit, group: Group, reductions: list, keeps: bool, fill: Callable[[], None]) -> None:
+    """Cuts the innermost loop where masks end, if there are such."""
+    split = nest.depth - 1
+    lanes = {reduction.lane_bits for reduction in reductions}
+    if lanes - {0}:  # lanes stay together: whole rows of them
+        split -= 1
+        if split < 0 or nest.loops[-1].high not in lanes or split not in reductions[0].chunk:
+            return
+    masks: dict[tuple[Value, Index], None] = {}
+    for op in found.included:
+        if op.name == "tt.load" and len(op.operands) > 1:
+            for index in found.seen[op.results[0]]:
+                masks[children(op, op.results[0], index)[1]] = None
+    stores = [op for op in group.sinks if op.name == "tt.store"]
+    written = {(op.operands[2], whole(op.operands[2].type)) if len(op.operands) > 2 else None for op in stores}
+    masks |= dict.fromkeys(mask for mask in written if mask is not None)
+    prefixes = {mask: prefix(nest, split, *mask) for mask in masks}
+    known = [mask for mask, found_prefix in prefixes.items() if found_prefix is not None]
+    limited = any(prefixes[mask].limits for mask in known)
+    units = list(nest.steps)
+    if not limited and not units:
+        return
+    lines = limit(nest, split, [prefixes[mask] for mask in known])
+    rest = bool(masks) and bool(keeps or reductions or len(masks) != 1 or written != set(masks))
+    first = nest.again(split, known, set(units), fill)
+    other = nest.again(split, known, set(), fill) if units else []
+    nest.split = Split(split, lines, units, first, other, rest)
 
 
 def is_address(wanted: list[tuple[Value, Index]], group: Group, value: Value) -> bool:

@@ -7,7 +7,7 @@ them. ``before[k]`` runs inside ``k`` loops, ahead of the next loop; ``after[k]`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 from ..ttir.ir import Operation, Value
 from .bits import ONE, ZERO, Bits, Index, join
@@ -16,6 +16,10 @@ from .values import Array, array_type, children, is_tensor, selector, splat_valu
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
+
+
+#: Functions worth a loop of vector instructions even where elements are not neighbours.
+VECTOR_CALLS = ("expf(", "logf(", "sinf(", "cosf(", "tanhf(", "erff(", "powf(", "exp2f(", "log2f(", "exp(", "log(", "tanf(")
 
 
 @dataclass
@@ -32,28 +36,59 @@ class Loop:
         return 1 << (self.high - self.low)
 
 
+#: A product: a number and a C expression, which may be empty.
+Factor = tuple[int, str]
+
+
 @dataclass
 class Sum:
-    """A number as a sum: loop variables times factors (C expressions), and terms with the depth at which they are known."""
+    """A number as a sum: loop variables times factors, and terms (C expressions) with the depth at which they are known."""
 
-    factors: dict[int, list[str]] = field(default_factory=dict)
+    factors: dict[int, list[Factor]] = field(default_factory=dict)
     terms: list[tuple[str, int]] = field(default_factory=list)
 
-    def add(self, other: Sum, scale: str = "") -> None:
-        """Adds ``other`` times ``scale``, an expression without loop variables."""
+    def add(self, other: Sum, scale: Factor = (1, "")) -> None:
+        """Adds ``other`` times ``scale``, which no loop changes."""
+        count, text = scale
         for loop, factors in other.factors.items():
-            self.factors.setdefault(loop, []).extend(times(factor, scale) for factor in factors)
+            mine = self.factors.setdefault(loop, [])
+            mine.extend((number * count, " * ".join(part for part in (symbol, text) if part)) for number, symbol in factors)
         self.terms.extend((times(term, scale), depth) for term, depth in other.terms)
 
+    def whole(self, loop: int) -> int | None:
+        """The factor of a loop variable if it is a known number."""
+        factors = self.factors.get(loop, [])
+        return None if any(symbol for _, symbol in factors) else sum(number for number, _ in factors)
 
-def times(text: str, scale: str) -> str:
-    if scale in ("", "1"):
-        return text
-    if text == "1":
-        return scale
-    if text.lstrip("-").isdigit() and scale.lstrip("-").isdigit():
-        return str(int(text) * int(scale))
-    return f"({text}) * ({scale})" if text != "0" else "0"
+
+def times(text: str, scale: Factor) -> str:
+    number, symbol = scale
+    if text.lstrip("-").isdigit():
+        number, text = number * int(text), ""
+        if not symbol or number == 0:
+            return str(number)
+    parts = [f"({text})"] if text else []
+    if symbol:
+        parts.append(symbol)
+    if number != 1:
+        parts.append(f"({number})")
+    return " * ".join(parts) if len(parts) > 1 or text != parts[0][1:-1] else text
+
+
+@dataclass
+class Split:
+    """A loop that is cut in two at the limit that ``lines`` compute.
+
+    ``first`` is the code up to there, for steps of one element if ``units`` hold; ``other`` is the same for any steps.
+    ``rest`` is false if nothing is left to do behind the limit.
+    """
+
+    loop: int
+    lines: list[str]
+    units: list[str]
+    first: list[list[str]]
+    other: list[list[str]]
+    rest: bool
 
 
 class Nest:
@@ -68,6 +103,10 @@ class Nest:
         self.memo: dict[tuple[Value, Index], tuple[str, int]] = {}
         self.sums: dict[tuple[Value, Index], Sum] = {}
         self.independent = True
+        self.split: Split | None = None
+        #: Symbols that are steps of the innermost loop, found while addresses are written, and those taken to be 1.
+        self.steps: dict[str, None] = {}
+        self.units: set[str] = set()
 
     @property
     def depth(self) -> int:
@@ -187,13 +226,13 @@ class Nest:
             result.terms.append((str(int(splat_value(op))), 0))
         elif name == "tt.make_range":
             factors, constant = self.position(index[0])
-            result.factors = {loop: [str(factor)] for loop, factor in factors.items()}
+            result.factors = {loop: [(factor, "")] for loop, factor in factors.items()}
             result.terms.append((str(op.attributes["start"] + constant), 0))
         elif name in ("arith.addi", "arith.subi", "tt.addptr"):
             first, second = (self.sum(*child) for child in children(op, value, index))
             result.add(first)
             size = op.results[0].type.pointee.bytes if name == "tt.addptr" else 1
-            result.add(second, "-1" if name == "arith.subi" else str(size))
+            result.add(second, (-1 if name == "arith.subi" else size, ""))
         elif name == "arith.muli" and self.product(op, value, index, result):
             pass
         elif name in ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "arith.extsi", "arith.index_cast"):
@@ -218,10 +257,10 @@ class Nest:
             if not scale.factors and all(depth == 0 for _, depth in scale.terms):
                 literals = [term for term, _ in scale.terms]
                 if all(term.lstrip("-").isdigit() for term in literals):
-                    text = str(sum(map(int, literals)))
+                    factor = (sum(map(int, literals)), "")
                 else:
-                    text = " + ".join(literals)
-                result.add(self.sum(right, right_index), text)
+                    factor = (1, f"({' + '.join(literals)})")
+                result.add(self.sum(right, right_index), factor)
                 return True
         return False
 
@@ -235,9 +274,13 @@ class Nest:
             return f"AT({pointee}, {base})"
         loop = depth - 1
         factors = parts.factors.get(loop, [])
+        if depth == self.depth and len(factors) == 1 and factors[0][0] == size and factors[0][1]:
+            self.steps[factors[0][1]] = None
+            if factors[0][1] in self.units:
+                factors = [(size, "")]
         here = [term for term, known in parts.terms if known == depth]
-        if not here and factors and all(f.lstrip("-").isdigit() for f in factors):
-            step = sum(map(int, factors))
+        if not here and factors and not any(symbol for _, symbol in factors):
+            step = sum(number for number, _ in factors)
             if step % size == 0:
                 step //= size
                 variable = self.loops[loop].variable
@@ -299,15 +342,50 @@ class Nest:
         lines = list(self.before[depth])
         if depth < self.depth:
             loop = self.loops[depth]
-            if depth == self.depth - 1 and self.independent:
-                lines.append("INDEPENDENT")
-            if loop.reverse:
-                lines.append(f"for (int {loop.variable} = {loop.extent - 1}; {loop.variable} >= 0; --{loop.variable}) {{")
+            variable = loop.variable
+            independent = ["INDEPENDENT"] if depth == self.depth - 1 and self.independent else []
+            if self.split is not None and self.split.loop == depth:
+                lines += self.cut_loop(self.split, loop, independent)
+            elif loop.reverse:
+                lines += [*independent, f"for (int {variable} = {loop.extent - 1}; {variable} >= 0; --{variable}) {{"]
+                lines += [*self.level(depth + 1), "}"]
             else:
-                lines.append(f"for (int {loop.variable} = 0; {loop.variable} < {loop.extent}; ++{loop.variable}) {{")
-            lines += self.level(depth + 1)
-            lines.append("}")
+                lines += [*independent, f"for (int {variable} = 0; {variable} < {loop.extent}; ++{variable}) {{"]
+                lines += [*self.level(depth + 1), "}"]
         return lines + self.after[depth]
+
+    def cut_loop(self, split: Split, loop: Loop, independent: list[str]) -> list[str]:
+        variable = loop.variable
+        before_limit = [*independent, f"for (; {variable} < (int)limit; ++{variable}) {{"]
+        lines = ["{", *split.lines, f"int {variable} = 0;"]
+        if split.units:
+            lines.append(f"if ({' & '.join(f'({symbol} == 1)' for symbol in split.units)})")
+        lines += ["{", *before_limit, *self.inside(split.loop + 1, split.first), "}", "}"]
+        if split.units:
+            short = ["SCALAR;"] if not any(call in text for level in split.other for text in level for call in VECTOR_CALLS) else []
+            lines += ["else {", *before_limit, *short, *self.inside(split.loop + 1, split.other), "}", "}"]
+        if split.rest:
+            lines += [f"for (; {variable} < {loop.extent}; ++{variable}) {{", "SCALAR;", *self.level(split.loop + 1), "}"]
+        return [*lines, "}"]
+
+    def inside(self, depth: int, code: list[list[str]]) -> list[str]:
+        """The loops inside ``depth`` loops with other code in them."""
+        general = self.before
+        self.before = [*general[:depth], *code]
+        lines = self.level(depth)
+        self.before = general
+        return lines
+
+    def again(self, split: int, assumed: list[tuple[Value, Index]], units: set[str], fill: Callable[[], None]) -> list[list[str]]:
+        """The code inside loop ``split`` written anew where the masks ``assumed`` hold and ``units`` are 1."""
+        kept, memo = self.before[split + 1 :], self.memo
+        self.memo = {key: place for key, place in memo.items() if place[1] <= split} | {mask: ("1", 0) for mask in assumed}
+        self.before[split + 1 :] = [[] for _ in kept]
+        self.units = units
+        fill()
+        first, self.before[split + 1 :] = self.before[split + 1 :], kept
+        self.memo, self.units = memo, set()
+        return first
 
 
 def declare(array: Array) -> str:

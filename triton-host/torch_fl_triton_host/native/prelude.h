@@ -11,6 +11,9 @@
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* In a loop that is short: keeps the compiler from spending time on vector instructions for it. */
+#define SCALAR __asm__ volatile("")
+
 INLINE uint32_t float_bits(float x) { union { float f; uint32_t u; } v = { .f = x }; return v.u; }
 INLINE float bits_float(uint32_t x) { union { uint32_t u; float f; } v = { .u = x }; return v.f; }
 INLINE uint64_t double_bits(double x) { union { double f; uint64_t u; } v = { .f = x }; return v.u; }

@@ -53,40 +53,44 @@ class Reduction:
             return IDENTITY.get(block.operations[0].name)
         return None
 
-    def write(self, nest: Nest) -> None:
-        e, op = self.emitter, self.op
-        kinds = [operand.type.scalar for operand in op.operands]
-        chunk = [n for n, loop in enumerate(nest.loops) if max(self.low, self.lane_bits) <= loop.low and loop.high <= self.high]
-        inner = [n for n, loop in enumerate(nest.loops) if loop.high <= self.lane_bits]
-        kept = [n for n, loop in enumerate(nest.loops) if loop.high <= self.low or loop.low >= self.high]
-        outermost = min(chunk + inner, default=nest.depth)
+    def prepare(self, nest: Nest) -> None:
+        """Declares the partial results around the loops, and combines them behind."""
+        loops = list(enumerate(nest.loops))
+        self.kinds = [operand.type.scalar for operand in self.op.operands]
+        self.chunk = [n for n, loop in loops if max(self.low, self.lane_bits) <= loop.low and loop.high <= self.high]
+        inner = [n for n, loop in loops if loop.high <= self.lane_bits]
+        kept = [n for n, loop in loops if loop.high <= self.low or loop.low >= self.high]
+        outermost = min(self.chunk + inner, default=nest.depth)
         inside = [n for n in kept if n > outermost]
         # The partial results' own numbering: lanes lowest, then the loops that run inside the reduced ones.
         place, size = [], 1
         for number in reversed(sorted(inner + inside)):
-            place.append(f"{nest.loops[number].variable} * {size}")
+            place.append(f"{nest.loops[number].variable} * {size}" if size > 1 else nest.loops[number].variable)
             size *= nest.loops[number].extent
-        where = " + ".join(place) or "0"
-        partial = [e.fresh("r") for _ in kinds]
-        for name, kind in zip(partial, kinds):
+        self.partial = [self.emitter.fresh("r") for _ in self.kinds]
+        self.elements = [f"{name}[{' + '.join(place) or '0'}]" for name in self.partial]
+        for name, kind in zip(self.partial, self.kinds):
             nest.before[outermost].append(f"_Alignas(64) {array_type(kind)} {name}[{size}];")
+        if self.chunk and self.identity() is not None:
+            nest.before[outermost].append(f"for (int j = 0; j < {size}; ++j) {self.partial[0]}[j] = {self.identity()};")
+        self.finish(nest, self.partial, self.kinds, outermost, inside)
+
+    def body(self, nest: Nest) -> None:
+        """What is done with each element."""
+        e, op, elements = self.emitter, self.op, self.elements
         values = [nest.value(operand, whole(operand.type))[0] for operand in op.operands]
-        elements = [f"{name}[{where}]" for name in partial]
         body = nest.before[nest.depth]
-        identity = self.identity()
-        if not chunk:
+        if not self.chunk:
             body += [f"{element} = {value};" for element, value in zip(elements, values)]
-        elif identity is not None:
-            nest.before[outermost].append(f"for (int j = 0; j < {size}; ++j) {partial[0]}[j] = {identity};")
+        elif self.identity() is not None:
             results = e.combine(op.regions[0], [*elements, *values], body)
             body += [f"{element} = {result};" for element, result in zip(elements, results)]
         else:
             first = e.fresh("t")
-            body.append(f"const _Bool {first} = !({' | '.join(nest.loops[n].variable for n in chunk)});")
-            old = [e.named(body, kind, element) for kind, element in zip(kinds, elements)]
+            body.append(f"const _Bool {first} = !({' | '.join(nest.loops[n].variable for n in self.chunk)});")
+            old = [e.named(body, kind, element) for kind, element in zip(self.kinds, elements)]
             results = e.combine(op.regions[0], [*old, *values], body)
             body += [f"{element} = {first} ? {value} : {result};" for element, value, result in zip(elements, values, results)]
-        self.finish(nest, partial, kinds, outermost, inside)
 
     def finish(self, nest: Nest, partial: list[str], kinds: list, outermost: int, inside: list[int]) -> None:
         """Combines the lanes and writes the results."""
