@@ -1,6 +1,5 @@
 """Small kernels in Triton IR, run on numpy arrays through the C emitter."""
 
-import functools
 import struct
 
 import numpy as np
@@ -32,47 +31,44 @@ def module(body, arguments):
     return parse(f"module {{\n  tt.func public @kernel({arguments}) {{\n{body}\n    tt.return\n  }}\n}}\n")
 
 
-def elementwise(operation, sources, target, size=64, literals=""):
-    """A kernel that loads ``size`` elements of each source type, applies an operation to ``%a0``, ``%a1`` ... and stores.
+def elementwise(operations, sources, size=64):
+    """A kernel that loads ``size`` elements of each source type and stores the result of each operation to an array of its own.
 
-    ``operation`` is the text that defines ``%r``; ``{n}`` in it stands for the shape.
+    ``operations`` are pairs of the type of the result and a text that defines ``%r`` from ``%a0``, ``%a1`` ...
     """
-    arguments = ", ".join(f"%p{n}: !tt.ptr<{kind}>" for n, kind in enumerate([*sources, target]))
-    lines = [f"%i = tt.make_range {{end = {size} : i32, start = 0 : i32}} : tensor<{size}xi32>", literals]
-
-    def address(n, kind):
+    kinds = [*sources, *(kind for kind, _ in operations)]
+    arguments = ", ".join(f"%p{n}: !tt.ptr<{kind}>" for n, kind in enumerate(kinds))
+    lines = [f"%i = tt.make_range {{end = {size} : i32, start = 0 : i32}} : tensor<{size}xi32>"]
+    for n, kind in enumerate(kinds):
         pointer = f"tensor<{size}x!tt.ptr<{kind}>>"
         lines.append(f"%s{n} = tt.splat %p{n} : !tt.ptr<{kind}> -> {pointer}")
         lines.append(f"%q{n} = tt.addptr %s{n}, %i : {pointer}, tensor<{size}xi32>")
-        return pointer
-
-    for n, kind in enumerate(sources):
-        pointer = address(n, kind)
-        lines.append(f"%a{n} = tt.load %q{n} : {pointer}")
-    lines.append(operation)
-    pointer = address(len(sources), target)
-    lines.append(f"tt.store %q{len(sources)}, %r : {pointer}")
+        if n < len(sources):
+            lines.append(f"%a{n} = tt.load %q{n} : {pointer}")
+        else:
+            text = operations[n - len(sources)][1]
+            lines.append(text.replace("%r", f"%r{n}"))
+            lines.append(f"tt.store %q{n}, %r{n} : {pointer}")
     return module("\n".join(lines), arguments)
 
 
 class Builder:
-    """Builds kernels once: ``builder(module)``."""
+    """Builds kernels into one folder: ``builder(module)``."""
 
     def __init__(self, folder):
         self.folder = folder
+        self.kernels = {}
 
     def __call__(self, module, name="kernel"):
         return native.build(module, name, self.folder)
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019  one builder a session
-    def elementwise(self, operation, sources, target, size=64, literals=""):
-        return self(elementwise(operation, sources, target, size, literals))
-
-    def apply(self, operation, sources, target, *arrays):
-        """The results of an elementwise operation on arrays of any length."""
-        size = 64
+    def apply(self, operations, sources, *arrays, size=64):
+        """The results of elementwise operations on arrays of at most ``size`` elements; one kernel for all, compiled once."""
+        key = (tuple(operations), tuple(sources), size)
+        if key not in self.kernels:
+            self.kernels[key] = self(elementwise(operations, sources, size))
         count = len(arrays[0])
         padded = [np.resize(np.asarray(a, NUMPY[kind]), size) for a, kind in zip(arrays, sources)]
-        out = np.zeros(size, NUMPY[target])
-        run(self.elementwise(operation, tuple(sources), target), *padded, out)
-        return out[:count]
+        results = [np.zeros(size, NUMPY[kind]) for kind, _ in operations]
+        run(self.kernels[key], *padded, *results)
+        return [result[:count] for result in results]

@@ -13,15 +13,16 @@ OPTIONS = settings(max_examples=15, deadline=None, suppress_health_check=[Health
 
 
 def pair(kind):
-    """Two arrays of one type, with the values at which arithmetic goes wrong among them."""
+    """Two arrays of one type: any bits, with the values at which arithmetic goes wrong among them."""
     dtype = np.dtype({"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}[kind])
+    integer = np.dtype(f"i{dtype.itemsize}")
+    low, high = np.iinfo(integer).min, np.iinfo(integer).max
     if dtype.kind == "i":
-        edges = st.sampled_from([0, 1, -1, 2, 3, -7, np.iinfo(dtype).min, np.iinfo(dtype).max, dtype.itemsize * 8])
-        elements = st.one_of(edges, st.integers(np.iinfo(dtype).min, np.iinfo(dtype).max))
+        edges = [0, 1, -1, 2, 3, -7, low, high, dtype.itemsize * 8]
     else:
-        edges = st.sampled_from([0.0, -0.0, 1.0, -1.5, float("inf"), float("-inf"), float("nan"), 3.0])
-        elements = st.one_of(edges, st.floats(width=dtype.itemsize * 8))
-    return st.tuples(*[hnp.arrays(dtype, 16, elements=elements)] * 2)
+        edges = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 3.0], dtype).view(integer).tolist()
+    array = hnp.arrays(integer, 16, elements=st.one_of(st.sampled_from(edges), st.integers(low, high)))
+    return st.tuples(array, array).map(lambda arrays: tuple(a.view(dtype) for a in arrays))
 
 
 def wrapped(function):
@@ -68,24 +69,28 @@ FLOAT = {
 }  # fmt: skip
 
 
+def binary(names, kind):
+    return [(kind, f"%r = arith.{name} %a0, %a1 : tensor<64x{kind}>") for name in names]
+
+
 @pytest.mark.parametrize("kind", INTEGERS)
-@pytest.mark.parametrize("name", INTEGER)
 @OPTIONS
 @given(data=st.data())
-def test_integer_arithmetic_wraps_like_numpys(build, name, kind, data):
+def test_integer_arithmetic_wraps_like_numpys(build, kind, data):
     a, b = data.draw(pair(kind))
-    found = build.apply(f"%r = arith.{name} %a0, %a1 : tensor<64x{kind}>", [kind, kind], kind, a, b)
-    np.testing.assert_array_equal(found, wrapped(INTEGER[name])(a, b))
+    found = build.apply(binary(INTEGER, kind), [kind, kind], a, b)
+    for name, result in zip(INTEGER, found):
+        np.testing.assert_array_equal(result, wrapped(INTEGER[name])(a, b), err_msg=name)
 
 
 @pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
-@pytest.mark.parametrize("name", FLOAT)
 @OPTIONS
 @given(data=st.data())
-def test_float_arithmetic_is_rounded_after_each_operation(build, name, kind, data):
+def test_float_arithmetic_is_rounded_after_each_operation(build, kind, data):
     a, b = data.draw(pair(kind))
-    found = build.apply(f"%r = arith.{name} %a0, %a1 : tensor<64x{kind}>", [kind, kind], kind, a, b)
-    np.testing.assert_array_equal(found, wrapped(FLOAT[name])(a, b))
+    found = build.apply(binary(FLOAT, kind), [kind, kind], a, b)
+    for name, result in zip(FLOAT, found):
+        np.testing.assert_array_equal(result, wrapped(FLOAT[name])(a, b), err_msg=name)
 
 
 def to_bf16(x):
@@ -99,34 +104,51 @@ def to_bf16(x):
 
 
 @OPTIONS
-@given(x=hnp.arrays(np.float32, 16, elements=st.floats(width=32, allow_nan=False)))
-def test_float32_becomes_bfloat16_and_float16_by_rounding_to_even(build, x):
-    found = build.apply("%r = arith.truncf %a0 : tensor<64xf32> to tensor<64xbf16>", ["f32"], "bf16", x)
-    np.testing.assert_array_equal(found, to_bf16(x))
-    found = build.apply("%r = arith.truncf %a0 : tensor<64xf32> to tensor<64xf16>", ["f32"], "f16", x)
+@given(bits=hnp.arrays(np.uint32, 16, elements=st.integers(0, (1 << 32) - 1)))
+def test_float32_becomes_bfloat16_and_float16_by_rounding_to_even(build, bits):
+    x = bits.view(np.float32)
+    x = np.where(np.isnan(x), np.float32(1.2345), x)
+    narrow = [(kind, f"%r = arith.truncf %a0 : tensor<64xf32> to tensor<64x{kind}>") for kind in ("bf16", "f16")]
+    brain, half = build.apply(narrow, ["f32"], x)
+    np.testing.assert_array_equal(brain, to_bf16(x))
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(found.view(np.uint16), x.astype(np.float16).view(np.uint16))
+        np.testing.assert_array_equal(half.view(np.uint16), x.astype(np.float16).view(np.uint16))
 
 
-def test_every_float16_and_bfloat16_is_read_exactly(build):
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_every_number_of_16_bits_is_read_exactly_and_written_back(build, kind):
     bits = np.arange(1 << 16, dtype=np.uint16)
-    for kind, expected in (("f16", bits.view(np.float16).astype(np.float32)), ("bf16", (bits.astype(np.uint32) << 16).view(np.float32))):
-        kernel = build.elementwise(f"%r = arith.extf %a0 : tensor<65536x{kind}> to tensor<65536xf32>", (kind,), "f32", 1 << 16)
-        out = np.zeros(1 << 16, np.float32)
-        from .support import run
+    expected = bits.view(np.float16).astype(np.float32) if kind == "f16" else (bits.astype(np.uint32) << 16).view(np.float32)
+    size = 1 << 16
+    forms = [("f32", f"%r = arith.extf %a0 : tensor<{size}x{kind}> to tensor<{size}xf32>"), (kind, f"%r = arith.addf %a0, %a0 : tensor<{size}x{kind}>")]
+    wide, double = build.apply(forms, [kind], bits.view(np.float16) if kind == "f16" else bits, size=size)
+    np.testing.assert_array_equal(wide, expected)
+    with np.errstate(all="ignore"):
+        twice = (expected * 2).astype(np.float16) if kind == "f16" else to_bf16(expected * 2)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(double[number], twice[number])
 
-        run(kernel, bits, out)
-        np.testing.assert_array_equal(out, expected)
+
+def test_formats_of_8_bits_are_read_and_rounded(build):
+    x = np.array([0.0, 1.0, -1.0625, 448.0, 1e9, -1e9, 0.001953125, 0.0009765625, 1.9, 57344.0, 2.0**-16], np.float32)
+    forms = [(kind, f"%r = tt.fp_to_fp %a0, rounding = rtne : tensor<64xf32> -> tensor<64x{kind}>") for kind in ("f8E4M3FN", "f8E5M2")]
+    small, wide = build.apply(forms, ["f32"], x)
+    assert small.tolist() == [0x00, 0x38, 0xB8, 0x7E, 0x7E, 0xFE, 0x01, 0x00, 0x3F, 0x7E, 0x00]
+    assert wide.tolist() == [0x00, 0x3C, 0xBC, 0x5F, 0x7B, 0xFB, 0x18, 0x14, 0x40, 0x7B, 0x01]
+    back = build.apply([("f32", "%r = tt.fp_to_fp %a0 : tensor<64xf8E4M3FN> -> tensor<64xf32>")], ["f8E4M3FN"], small)[0]
+    assert back.tolist() == [0, 1, -1, 448, 448, -448, 0.001953125, 0, 1.875, 448, 0]
 
 
-@pytest.mark.parametrize(("kind", "low", "high"), [("i8", -128, 127), ("i16", -(1 << 15), (1 << 15) - 1), ("i32", -(1 << 31), (1 << 31) - 1),
-                                                    ("i64", -(1 << 63), (1 << 63) - 1)])  # fmt: skip
-def test_floats_become_integers_as_on_a_gpu(build, kind, low, high):
+def test_floats_become_integers_as_on_a_gpu(build):
     x = np.array([0.9, -0.9, 2.5, -2.5, np.nan, np.inf, -np.inf, 1e30, -1e30, 100.7], np.float32)
-    found = build.apply(f"%r = arith.fptosi %a0 : tensor<64xf32> to tensor<64x{kind}>", ["f32"], kind, x)
-    assert found.tolist() == [0, 0, 2, -2, 0, high, low, high, low, 100]
-    found = build.apply(f"%r = arith.fptoui %a0 : tensor<64xf32> to tensor<64x{kind}>", ["f32"], kind, x)
-    assert unsigned(found).tolist() == [0, 0, 2, 0, 0, high - low, 0, high - low, 0, 100]
+    signed = [(kind, f"%r = arith.fptosi %a0 : tensor<64xf32> to tensor<64x{kind}>") for kind in INTEGERS]
+    for found in build.apply(signed, ["f32"], x):
+        low, high = np.iinfo(found.dtype).min, np.iinfo(found.dtype).max
+        assert found.tolist() == [0, 0, 2, -2, 0, high, low, high, low, 100]
+    other = [(kind, f"%r = arith.fptoui %a0 : tensor<64xf32> to tensor<64x{kind}>") for kind in INTEGERS]
+    for found in build.apply(other, ["f32"], x):
+        high = np.iinfo(unsigned(found).dtype).max
+        assert unsigned(found).tolist() == [0, 0, 2, 0, 0, high, 0, high, 0, 100]
 
 
 PREDICATES = {
@@ -137,30 +159,45 @@ PREDICATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("predicate", PREDICATES)
-def test_comparisons_know_not_a_number(build, predicate):
+def test_comparisons_know_not_a_number(build):
     values = np.array([0.0, 1.0, -1.0, np.nan], np.float32)
     a, b = np.repeat(values, 4), np.tile(values, 4)
-    found = build.apply(f"%r = arith.cmpf {predicate}, %a0, %a1 : tensor<64xf32>", ["f32", "f32"], "i1", a, b)
-    np.testing.assert_array_equal(found, PREDICATES[predicate](a, b))
+    forms = [("i1", f"%r = arith.cmpf {predicate}, %a0, %a1 : tensor<64xf32>") for predicate in PREDICATES]
+    for predicate, found in zip(PREDICATES, build.apply(forms, ["f32", "f32"], a, b)):
+        np.testing.assert_array_equal(found, PREDICATES[predicate](a, b), err_msg=predicate)
 
 
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [("exp", np.exp), ("exp2", np.exp2), ("log", np.log), ("log2", np.log2), ("sin", np.sin), ("cos", np.cos), ("sqrt", np.sqrt),
-     ("floor", np.floor), ("ceil", np.ceil), ("absf", np.abs), ("tanh", np.tanh), ("rsqrt", lambda x: 1 / np.sqrt(x))],
-)  # fmt: skip
-def test_functions_agree_with_float64_to_a_few_units(build, name, function):
-    x = np.concatenate([np.linspace(0.01, 8, 60), [np.inf, 100, 1e-30, 0.5]]).astype(np.float32)
-    found = build.apply(f"%r = math.{name} %a0 : tensor<64xf32>", ["f32"], "f32", x)
-    with np.errstate(all="ignore"):
-        expected = function(x.astype(np.float64))
-    np.testing.assert_allclose(found, expected.astype(np.float32), rtol=1e-6, atol=1e-6 if name in ("sin", "cos") else 0)
+def test_comparisons_of_integers_are_signed_or_not(build):
+    values = np.array([0, 1, -1, 127, -128], np.int8)
+    a, b = np.repeat(values, 5), np.tile(values, 5)
+    compare = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+    forms = [("i1", f"%r = arith.cmpi {sign}{name}, %a0, %a1 : tensor<64xi8>") for sign in "su" for name in compare]
+    expected = [function(*(x if sign == "s" else unsigned(x) for x in (a, b))) for sign in "su" for function in compare.values()]
+    for form, found, wanted in zip(forms, build.apply(forms, ["i8", "i8"], a, b), expected):
+        np.testing.assert_array_equal(found, wanted, err_msg=form[1])
 
 
-def test_a_wrong_constant_would_be_noticed(build):
-    """The comparison itself: a kernel that adds something else does not pass as an addition."""
-    a, b = np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32)
-    found = build.apply("%r = arith.subi %a0, %a1 : tensor<64xi32>", ["i32", "i32"], "i32", a, b)
+FUNCTIONS = {
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "floor": np.floor,
+    "ceil": np.ceil, "absf": np.abs, "tanh": np.tanh, "rsqrt": lambda x: 1 / np.sqrt(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_functions_agree_with_float64_to_a_few_units(build, kind):
+    x = np.concatenate([np.linspace(0.01, 8, 60), [np.inf, 80, 1e-30, 0.5]]).astype(np.float32 if kind == "f32" else np.float64)
+    forms = [(kind, f"%r = math.{name} %a0 : tensor<64x{kind}>") for name in FUNCTIONS]
+    for name, found in zip(FUNCTIONS, build.apply(forms, [kind], x)):
+        with np.errstate(all="ignore"):
+            expected = FUNCTIONS[name](x.astype(np.float64))
+        epsilon = np.finfo(x.dtype).eps
+        tolerance = {"rtol": 8 * epsilon, "atol": 8 * epsilon if name in ("sin", "cos") else 0}
+        np.testing.assert_allclose(found, expected.astype(x.dtype), err_msg=name, **tolerance)
+
+
+def test_a_planted_error_is_noticed(build):
+    """The comparison itself: a kernel that subtracts does not pass as one that adds."""
+    a, b = np.arange(1, 17, dtype=np.int32), np.arange(1, 17, dtype=np.int32)
+    (found,) = build.apply(binary(["subi"], "i32"), ["i32", "i32"], a, b)
     with pytest.raises(AssertionError):
         np.testing.assert_array_equal(found, a + b)
