@@ -42,7 +42,7 @@ def test_the_second_build_takes_the_file_of_the_first(module, tmp_path, build, m
     monkeypatch.setattr(toolchain.Compiler, "compile", lambda *_: pytest.fail("compiled again"))
     second = native.build(module, "add", tmp_path)
     assert second.path == first.path and second.path.stat().st_mtime_ns == changed and works(second)
-    assert [path.name for path in tmp_path.iterdir()] == [first.path.name]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".so", ".so"]  # the kernel, and the library that runs it
 
 
 def test_another_text_name_or_compiler_has_a_file_of_its_own(module, tmp_path, build, monkeypatch):
@@ -72,8 +72,8 @@ def test_a_folder_that_cannot_be_written_serves_what_it_has_and_compiles_the_res
     other = native.build(elementwise(ADD * 2, ["i32"]), "add", tmp_path)
     x, out, out2 = np.arange(64, dtype=np.int32), np.zeros(64, np.int32), np.zeros(64, np.int32)
     run(other, x, out, out2)
-    assert (out == 2 * x).all() and list(tmp_path.iterdir()) == [kept.path]
-    assert not other.path.parent.exists()
+    assert (out == 2 * x).all() and len(list(tmp_path.iterdir())) == 2
+    assert kept.path.exists() and not other.path.parent.exists()
 
 
 def refuse(*_, **__):
@@ -98,7 +98,7 @@ def test_processes_that_compile_the_same_kernel_leave_one_file(tmp_path, build):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     running = [subprocess.Popen(command, env=environment) for _ in range(3)]
     assert [process.wait() for process in running] == [0, 0, 0]
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
 def test_without_a_compiler_there_is_none_and_the_error_says_what_to_do(module, tmp_path, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_compiler_that_fails_is_quoted(module, tmp_path, build, monkeypatch):
     monkeypatch.setenv("CC", str(tmp_path / "cc"))
     with pytest.raises(native.CompilerError, match=r"cannot compile .*add-.*\.c: x\.c:1: error: disk is full"):
         native.build(module, "add", tmp_path / "cache")
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [path.name[:8] for path in (tmp_path / "cache").iterdir()] == ["runtime-"]
 
 
 def test_a_compiler_that_makes_nothing_is_no_compiler(tmp_path, monkeypatch):

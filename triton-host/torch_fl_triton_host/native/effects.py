@@ -202,7 +202,7 @@ def check(e: FunctionEmitter, op: Operation) -> None:
     """``tt.assert``: the first failure is kept, and the program ends."""
     groups.flush(e)
     condition = op.operands[0]
-    statement = f"{{ fail({message_text(op.attributes['message'])}, program_id); return; }}"
+    statement = f"{{ runtime->fail(&failure, {message_text(op.attributes['message'])}, program_id); return; }}"
     if is_tensor(condition):
         nest = own_nest(e, op, [condition])
         name, depth = nest.value(condition, whole(condition.type))

@@ -10,6 +10,9 @@ from .elementwise import NARROW, c_type
 from .function import FunctionEmitter
 from .unsupported import Unsupported
 
+#: What the process reads and sets in a loaded kernel.
+STATE = """__attribute__((visibility("default"))) struct failure failure;
+__attribute__((visibility("default"))) const struct runtime *runtime;"""
 #: Atomic operations whose result does not depend on the order of programs, if nobody looks at the old value.
 ORDERLESS = ("add", "and", "or", "xor", "max", "min", "umax", "umin")
 
@@ -55,7 +58,13 @@ def emit(module: Module) -> str:
         parts.append(part("dot.h"))
     if "printf(" in body:
         parts.append("#include <stdio.h>")
-    return "\n".join([*parts, part("failure.h"), *constants, body, f"#define SERIAL {int(is_serial(module))}", part("launch.h")])
+    parts += [part("runtime.h"), STATE, *constants, body, f"#define SERIAL {int(is_serial(module))}", part("launch.h")]
+    return "\n".join(parts)
+
+
+def runtime_source() -> str:
+    """The C text of the library that runs kernels."""
+    return part("runtime.c").replace('#include "runtime.h"', part("runtime.h"))
 
 
 def from_slot(kind: Type, number: int) -> str:

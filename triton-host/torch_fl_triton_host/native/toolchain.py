@@ -20,7 +20,8 @@ FLAGS = (
     "-fwrapv", "-fno-strict-aliasing", "-w", "-pthread",
 )  # fmt: skip
 #: Tried in turn: a compiler that does not know the machine's instruction set by this name takes its default one.
-TUNING = (("-march=native",), ("-mcpu=native",), ())
+#: The parameter is GCC's: no second vector loop for the last elements, which saves a quarter of the compiler's time.
+TUNING = (("-march=native", "--param=vect-epilogues-nomask=0"), ("-march=native",), ("-mcpu=native",), ())
 LIBRARIES = ("-lm",)
 
 
