@@ -1,0 +1,100 @@
+"""``torch-fl survey``: run FlagGems' operators against the CPU and write the routes that follow."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+MISSING = "torch-fl survey needs the package torch-fl-flaggems ({}); install it, or leave the survey out"
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise typer.BadParameter(f"{text!r} is not a part like 2/4: the second of four")
+    return int(part), int(parts)
+
+
+def parse_fraction(value: float) -> float:
+    if not 0 < value <= 1:
+        raise typer.BadParameter(f"{value} is not a fraction of the cases; give more than 0 and at most 1")
+    return value
+
+
+def parse_depth(text: str) -> str:
+    if text not in ("quick", "full"):
+        raise typer.BadParameter(f"{text!r} is not a depth; give quick or full")
+    return text
+
+
+def survey(
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="PATTERN", help="Shell patterns of operators, with commas between them.")
+    ] = None,
+    dtypes: Annotated[str, typer.Option("--dtype", help="Dtypes, with commas between them, in the order to be tried.")] = "",
+    depth: Annotated[
+        str, typer.Option(callback=parse_depth, help="full, or quick: few layouts, so few kernels to compile.")
+    ] = "full",
+    sample: Annotated[float, typer.Option(callback=parse_fraction, help="Fraction of the cases.")] = 1.0,
+    shard: Annotated[str, typer.Option(metavar="K/N", help="Part K of N.")] = "1/1",
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds that one operator and dtype may take.")] = 120,
+    resume: Annotated[bool, typer.Option("--resume", help="Carry on the run whose trials lie beside --json.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="With --resume: try what was not right once more.")] = False,
+    only_write: Annotated[
+        bool, typer.Option("--write", help="Run nothing; write the files from the trials beside --json.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Write the evidence here.")] = None,
+    conf: Annotated[Path | None, typer.Option("--conf", dir_okay=False, help="Write the routing file here.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", dir_okay=False, help="Write the picture here.")] = None,
+) -> None:
+    """Run every FlagGems operator on this device and on the CPU, compare, and write evidence and routes.
+
+    Each operator and dtype runs in a worker process with a time limit, with PyTorch's own samples in several layouts
+    and with values at the edge. Trials are kept in FILE.trials beside --json FILE as they come, for --resume.
+    """
+    part = parse_shard(shard)
+    if (resume or only_write) and json_file is None:
+        raise typer.BadParameter("--resume and --write need --json FILE, whose trials are to be used")
+    try:
+        from torch_fl.survey import assemble, index, journal, plan, runner, sources
+    except ImportError as error:
+        typer.echo("torch-fl: " + MISSING.format(error), err=True)
+        raise typer.Exit(1) from None
+    table = assemble.table()
+    keys = plan.chosen(table, op)
+    if not keys:
+        raise typer.BadParameter(f"--op {op!r} matches no operator of FlagGems; names look like add.Tensor, mm")
+    wanted = dtypes.split(",") if dtypes else list(plan.DTYPES)
+    if unknown := [name for name in wanted if name not in plan.DTYPES]:
+        raise typer.BadParameter(f"--dtype {','.join(unknown)}: not among {', '.join(plan.DTYPES)}")
+    trials = json_file.with_name(json_file.name + ".trials") if json_file else None
+    known = journal.read(trials) if trials and (resume or only_write) else {}
+    if trials and not (resume or only_write):
+        trials.unlink(missing_ok=True)
+    if not only_write:
+        entries = index.entries_of(sources.needed(keys))
+        chosen = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
+        todo = journal.open_cases(chosen, known, depth, retry)
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+            task = progress.add_task("survey", total=len(todo))
+            for trial in runner.run(todo, entries, depth, jobs, limit):
+                known[trial.operator, trial.dtype] = trial
+                if trials:
+                    journal.append(trials, trial)
+                progress.update(task, advance=1, description=f"{trial.operator} {trial.dtype}: {trial.verdict}")
+    evidence = assemble.evidence(known, table, keys, command_line())
+    assemble.show(evidence, Console())
+    assemble.write(evidence, json_file, conf, svg)
+
+
+def command_line() -> str:
+    return " ".join([os.path.basename(sys.argv[0] or "torch-fl").replace("__main__.py", "torch-fl"), *sys.argv[1:]])

@@ -1,0 +1,110 @@
+"""What a survey found out, as it is written to disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+Verdict = Literal["correct", "wrong", "error", "crash", "timeout", "idle", "untested"]
+"""correct: everything that was compared equals the CPU's within tolerance, and Triton kernels ran.
+wrong: some result differs. error: FlagGems or Triton raised where the CPU computes. crash: the process died.
+timeout: the limit passed. idle: right, but no Triton kernel ran in any check (FlagGems declined or did without).
+untested: no call of the operator with this dtype that the CPU computes was found."""
+
+Depth = Literal["quick", "full"]
+"""How much an operator is tried: `quick` compiles few kernels, `full` tries every layout."""
+
+BAD: tuple[Verdict, ...] = ("wrong", "error", "crash", "timeout")
+ORDER: tuple[Verdict, ...] = ("crash", "timeout", "wrong", "error", "correct", "idle", "untested")
+
+
+class Count(BaseModel):
+    """Calls of one check: how many ran on the device, how many of them failed."""
+
+    runs: int = 0
+    failed: int = 0
+
+
+class Finding(BaseModel):
+    """One call whose outcome is not the CPU's."""
+
+    check: str
+    aspect: str  #: values, dtype, shape, identity, exception, strides, ...
+    message: str
+    source: str = ""  #: the sample that the call is from
+    arguments: str = ""
+
+
+class Trial(BaseModel):
+    """An operator with one dtype."""
+
+    operator: str
+    dtype: str
+    depth: Depth = "full"
+    verdict: Verdict = "untested"
+    signatures: list[list[str]] = Field(default_factory=list, description="dtypes that stood together in a call that was right")
+    checks: dict[str, Count] = Field(default_factory=dict)
+    findings: list[Finding] = Field(default_factory=list, description="the first ones")
+    launches: int = 0  #: of Triton kernels
+    ratio: float | None = None  #: FlagGems' time by the CPU kernel's, on the largest sample; warm
+    seconds: float = 0.0
+    cut: int = 0  #: calls left out because the time was up
+    executor: str = ""
+
+
+class Guard(BaseModel):
+    """A place in FlagGems' source that asks for a certain device."""
+
+    function: str
+    file: str
+    line: int
+    text: str
+    refuses: bool  #: raises or asserts, rather than choosing between ways
+    through: str = ""  #: the helper that holds it, where it is not the function itself
+
+
+class Operator(BaseModel):
+    """An entry of FlagGems' table."""
+
+    operator: str
+    function: str
+    exists: bool = True  #: in this PyTorch
+    composite: bool = False
+    guards: list[Guard] = Field(default_factory=list)
+    trials: list[Trial] = Field(default_factory=list)
+
+
+class Making(BaseModel):
+    """How the evidence came about."""
+
+    command: str
+    date: str
+    versions: dict[str, str]
+    machine: str
+    seam: str  #: how the calls reached FlagGems
+    seconds: float  #: sum over all trials, in the workers
+
+
+class Evidence(BaseModel):
+    """The whole document."""
+
+    making: Making
+    operators: list[Operator]
+
+    @property
+    def trials(self) -> list[Trial]:
+        return [trial for operator in self.operators for trial in operator.trials]
+
+    def write(self, path: Path) -> None:
+        path.write_text(self.model_dump_json(indent=1, exclude_defaults=True) + "\n", "utf-8")
+
+
+def read(path: Path) -> Evidence:
+    """The evidence in a file; raises ValueError with one sentence."""
+    try:
+        return Evidence.model_validate_json(path.read_text("utf-8"))
+    except (OSError, ValidationError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        raise ValueError(f"{path}: not evidence of `torch-fl survey` ({reason}); give a file that its --json wrote") from None

@@ -1,0 +1,234 @@
+"""One operator with one dtype: every call and its variants on the CPU and through FlagGems, compared."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from . import operators, seam, variants
+from .calls import Call
+from .compare import TOLERABLE, Difference, compare
+from .evidence import Count, Depth, Finding, Trial
+from .mirror import CPU, Mirror
+
+MOST_FINDINGS = 6
+VARIED = 2  # base calls that are tried in all variants
+QUICK = ("gaps", "expanded", "empty", "edge values", "number", "out to resize")
+SEED = 1234
+
+
+class Refused(Exception):
+    """The CPU does not compute the call."""
+
+
+def run(
+    key: str,
+    dtype: str,
+    calls: list[Call],
+    routed: Any,
+    tell: Callable[[str, Any], None],
+    depth: Depth = "full",
+    budget: float = float("inf"),
+) -> Trial:
+    """Try all calls.
+
+    Args:
+        routed: a seam, see seam.py.
+        tell: is told ("at", text) of each call before it runs, for the case that the process ends there, and
+            ("so far", Trial) before calls that often end it.
+        budget: seconds after which what is left is not tried; `Trial.cut` then counts it.
+    """
+    trial = Trial(operator=key, dtype=dtype, depth=depth, executor=seam.executor())
+    start = time.monotonic()
+    signatures: set[tuple[str, ...]] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check, call in planned(calls, depth):
+            if time.monotonic() - start > budget:
+                trial.cut += 1
+                continue
+            try:
+                wanted = Outcome.on_cpu(call)
+            except Refused:
+                continue
+            if check == variants.FAR:
+                trial.verdict, trial.signatures = verdict(trial), sorted(map(list, signatures))
+                tell("so far", trial)
+            tell("at", f"{check}; {call.source}; {arguments_of(call)}")
+            count = trial.checks.setdefault(check, Count())
+            count.runs += 1
+            before = seam.launches()
+            with routed.routed(key):
+                found = differences(call, wanted)
+            trial.launches += seam.launches() - before
+            bad = [difference for difference in found if difference.aspect not in TOLERABLE]
+            count.failed += bool(bad)
+            for difference in found:
+                note(trial, check, call, difference)
+            if not bad:
+                signatures.add(call.signature)
+        trial.verdict = verdict(trial)
+        if trial.verdict == "correct":
+            trial.ratio = ratio(max(calls, key=lambda call: sum(t.numel() for t in call.tensors)), routed)
+    trial.signatures = sorted(map(list, signatures))
+    trial.seconds = round(time.monotonic() - start, 3)
+    return trial
+
+
+def planned(calls: list[Call], depth: Depth) -> Iterator[tuple[str, Call]]:
+    """The calls and their variants. Each new form of a call is a kernel to compile: `quick` leaves most of them out."""
+    quick = depth == "quick"
+    yield from (("samples", call) for call in calls[: 3 if quick else None])
+    for call in [call for call in calls if call.tensors][: 1 if quick else VARIED]:
+        forms = [*variants.of(call), *variants.mixed(call), *variants.outputs(call)]
+        yield from (form for form in forms if not quick or form[0] in QUICK)
+    if not quick:
+        yield from variants.far(calls[0]) if calls else ()
+
+
+def note(trial: Trial, check: str, call: Call, difference: Difference) -> None:
+    seen = any(f.check == check and f.aspect == difference.aspect for f in trial.findings)
+    if not seen and len(trial.findings) < MOST_FINDINGS:
+        message = " ".join(str(difference).split())[:300]
+        trial.findings.append(
+            Finding(check=check, aspect=difference.aspect, message=message, source=call.source, arguments=arguments_of(call))
+        )
+
+
+def verdict(trial: Trial) -> str:
+    failed = {f.aspect for f in trial.findings if f.aspect not in TOLERABLE and f.check != variants.FAR}
+    if any(count.failed for check, count in trial.checks.items() if check != variants.FAR):
+        return "error" if failed == {"exception"} else "wrong"
+    if not any(count.runs for count in trial.checks.values()):
+        return "untested"
+    return "correct" if trial.launches else "idle"
+
+
+class Outcome:
+    """What the CPU gives for a call, and which of its values may be compared."""
+
+    def __init__(self, call: Call, result: Any, arguments: list[torch.Tensor], returned: list[int | None]) -> None:
+        self.call, self.result, self.arguments, self.returned = call, result, arguments, returned
+        self.random = False
+
+    @classmethod
+    def on_cpu(cls, call: Call) -> Outcome:
+        outcome = cls.with_seed(call, SEED)
+        if torch.Tag.nondeterministic_seeded in operators.overload(call.key).tags:
+            outcome.random = True
+        return outcome
+
+    @classmethod
+    def with_seed(cls, call: Call, seed: int) -> Outcome:
+        mirror = Mirror(CPU)
+        args, kwargs = mirror((call.args, call.kwargs))
+        torch.random.default_generator.manual_seed(seed)
+        try:
+            with torch.no_grad():
+                result = operators.overload(call.key)(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is nothing to compare with
+            raise Refused from error
+        return cls(call, result, mirror.tensors, identities(result, mirror.tensors))
+
+    def exact(self) -> Any:
+        """The same computed in double precision, or None where that says nothing."""
+        wider = {torch.float16, torch.bfloat16, torch.float32}
+        if self.random or not any(t.dtype in wider for t in self.call.tensors) or operators.written(self.call.key):
+            return None
+
+        def leaf(value: Any) -> Any:
+            if isinstance(value, torch.dtype) and value in wider:
+                return torch.float64
+            return value.double() if isinstance(value, torch.Tensor) and value.dtype in wider else value
+
+        args, kwargs = tree_map(leaf, Mirror(CPU)((self.call.args, self.call.kwargs)))
+        try:
+            with torch.no_grad():
+                result = operators.overload(self.call.key)(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - not every operator has a double form
+            return None
+        alike = [a.shape == b.shape for a, b in zip(tree_leaves(result), tree_leaves(self.result), strict=True) if hasattr(a, "shape")]
+        return result if all(alike) else None
+
+
+def identities(result: Any, arguments: list[torch.Tensor]) -> list[int | None]:
+    """For each result the number of the argument that it is, or None for a new tensor."""
+    places = {id(tensor): number for number, tensor in enumerate(arguments)}
+    return [places.get(id(leaf)) for leaf in tree_leaves(result)]
+
+
+def differences(call: Call, wanted: Outcome) -> list[Difference]:
+    """Run the call on the device and compare."""
+    device = torch.device(seam.DEVICE)
+    mirror = variants.placed(call, device)
+    args, kwargs = mirror.tree
+    torch.get_device_module(device).manual_seed_all(SEED)
+    try:
+        with torch.no_grad():
+            result = operators.overload(call.key)(*args, **kwargs)
+        torch.get_device_module(device).synchronize()
+    except NotImplementedError:
+        return []  # a FlagGems function declines so, and the route's next step serves
+    except Exception as error:  # noqa: BLE001 - the CPU computes this
+        return [Difference("exception", f"{type(error).__name__}: {first_line(error)}")]
+    if wanted.random:
+        return described(wanted.result, result)
+    found = compare(wanted.result, result)
+    if any(d.aspect == "values" for d in found):
+        found = compare(wanted.result, result, wanted.exact())
+    if operators.written(call.key):
+        found += [Difference(d.aspect, f"an argument afterwards: {d}") for d in compare(wanted.arguments, mirror.tensors)]
+        if identities(result, mirror.tensors) != wanted.returned:
+            found.append(Difference("identity", "the returned tensor is not the argument that was written"))
+    return found
+
+
+def described(wanted: Any, found: Any) -> list[Difference]:
+    """Random numbers: type, shape and dtype; finite where the CPU's are."""
+    blank = [torch.zeros_like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(wanted)]
+    result = compare(blank, found)
+    finite = all(leaf.isfinite().all() for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor))
+    return [d for d in result if d.aspect != "values"] + ([] if finite else [Difference("values", "not all finite")])
+
+
+def first_line(error: BaseException) -> str:
+    """The cause of a compile error rather than the source that it points at."""
+    if type(error).__name__ == "CompilationError" and error.__cause__ is not None:
+        return f"{type(error.__cause__).__name__}: {first_line(error.__cause__)}"
+    lines = [line for line in str(error).strip().splitlines() if line.strip(" ^")]
+    return (lines or [""])[-1 if type(error).__name__ == "CompilationError" else 0]
+
+
+def arguments_of(call: Call) -> str:
+    def word(leaf: Any) -> str:
+        if isinstance(leaf, torch.Tensor):
+            return f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}"
+        return repr(leaf)
+
+    return ", ".join(word(leaf) for leaf in tree_leaves((call.args, call.kwargs)))[:200]
+
+
+def ratio(call: Call, routed: Any, rounds: int = 5) -> float:
+    """FlagGems' time by the CPU kernel's for one call, the shortest of some rounds that take turns."""
+    device, best = torch.device(seam.DEVICE), {"cpu": float("inf"), "flagos": float("inf")}
+    function = operators.overload(call.key)
+    for _ in range(rounds):
+        for side in best:
+            args, kwargs = Mirror(CPU if side == "cpu" else device)((call.args, call.kwargs))
+            with torch.no_grad():
+                if side == "cpu":
+                    start = time.perf_counter()
+                    function(*args, **kwargs)
+                    best[side] = min(best[side], time.perf_counter() - start)
+                    continue
+                with routed.routed(call.key):
+                    start = time.perf_counter()
+                    function(*args, **kwargs)
+                    torch.get_device_module(device).synchronize()
+                    best[side] = min(best[side], time.perf_counter() - start)
+    return round(best["flagos"] / best["cpu"], 2)

@@ -1,0 +1,200 @@
+"""Other forms of a call: layouts of memory, values at the edge, dtypes side by side, results in place and in ``out=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from . import operators
+from .calls import Call
+from .mirror import CPU, Mirror
+
+Change = Callable[[torch.Tensor], torch.Tensor | None]
+
+
+def gaps(t: torch.Tensor) -> torch.Tensor | None:
+    """Every second element of a longer storage."""
+    if not t.dim() or not t.numel():
+        return None
+    longer = torch.zeros((*t.shape[:-1], t.shape[-1] * 2), dtype=t.dtype)
+    longer[..., ::2] = t
+    return longer[..., ::2]
+
+
+def column_major(t: torch.Tensor) -> torch.Tensor | None:
+    order = tuple(reversed(range(t.dim())))
+    return t.permute(order).contiguous().permute(order) if t.dim() > 1 else None
+
+
+def offset(t: torch.Tensor) -> torch.Tensor | None:
+    """One element into a longer storage: no alignment of 16 bytes."""
+    longer = torch.zeros(t.numel() + 3, dtype=t.dtype)
+    longer[1 : t.numel() + 1] = t.reshape(-1)
+    return longer[1 : t.numel() + 1].view(t.shape)
+
+
+def expanded(t: torch.Tensor) -> torch.Tensor | None:
+    """The first row, repeated without memory of its own, as the gradient of a sum is."""
+    return t.narrow(0, 0, 1).expand(t.shape) if t.dim() and t.shape[0] > 1 else None
+
+
+def empty(t: torch.Tensor) -> torch.Tensor | None:
+    return t.narrow(0, 0, 0) if t.dim() and t.shape[0] else None
+
+
+def scalar(t: torch.Tensor) -> torch.Tensor | None:
+    return t.reshape(-1)[0].clone() if t.dim() and t.numel() else None
+
+
+def extreme(t: torch.Tensor) -> torch.Tensor | None:
+    """Infinities, NaN, both zeros, the largest, smallest and denormal numbers; or the ends of the integers."""
+    if not t.numel() or t.dtype == torch.bool or t.is_complex():
+        return None
+    if t.dtype.is_floating_point:
+        info = torch.finfo(t.dtype)
+        values = [float("inf"), -float("inf"), float("nan"), 0.0, -0.0, info.max, info.min, info.tiny, info.tiny / 4, 1.0, -0.5, 2.5]
+    else:
+        whole = torch.iinfo(t.dtype)
+        values = [whole.min, whole.max, 0, 1, whole.min + 1, whole.max - 1, 7]
+    pattern = torch.tensor(values, dtype=t.dtype)
+    return pattern.repeat(t.numel() // len(values) + 1)[: t.numel()].reshape(t.shape).clone()
+
+
+ALL_TENSORS: dict[str, Change] = {"gaps": gaps, "column-major": column_major, "offset": offset}
+FIRST_TENSOR: dict[str, Change] = {"expanded": expanded, "empty": empty, "0-d": scalar}
+EVERY_OTHER: dict[str, Change] = {"empty everywhere": empty, "0-d everywhere": scalar, "expanded everywhere": expanded}
+PARTNERS = {  # dtypes that stand beside another one in a user's program
+    "float32": ("int64", "float16", "bool"),
+    "float16": ("float32", "int64"),
+    "bfloat16": ("float32", "int64"),
+    "int64": ("float32", "int32", "bool"),
+    "int32": ("int64", "float32"),
+}
+
+
+def changed(call: Call, change: Change, first_only: bool = False) -> Call | None:
+    """The call with its tensors changed, or None where nothing changes."""
+    touched = 0
+
+    def leaf(value: Any) -> Any:
+        nonlocal touched
+        if not isinstance(value, torch.Tensor) or (first_only and touched):
+            return value
+        other = change(value)
+        touched += 1 if first_only or other is not None else 0
+        return value if other is None else other
+
+    written = set(operators.written(call.key))
+    names = [argument.name for argument in operators.overload(call.key)._schema.arguments]
+    if change in (expanded, *EVERY_OTHER.values()) and written & set(names[: len(call.args)]) and change is expanded:
+        return None  # nobody can write to an expanded tensor
+    args, kwargs = Mirror(CPU)((call.args, call.kwargs))
+    args, kwargs = tree_map(leaf, (args, kwargs))
+    same = all(a is b for a, b in zip(call.tensors, Call(call.key, args, kwargs, "").tensors, strict=True))
+    return None if not touched or same else Call(call.key, args, kwargs, call.source)
+
+
+def of(call: Call) -> Iterator[tuple[str, Call]]:
+    """The variants of one call, each with the name of its check; which of them make sense the CPU decides."""
+    for name, change in ALL_TENSORS.items():
+        if (other := changed(call, change)) is not None:
+            yield name, other
+    for name, change in FIRST_TENSOR.items():
+        if (other := changed(call, change, first_only=True)) is not None:
+            yield name, other
+    if len(call.tensors) > 1:
+        for name, change in EVERY_OTHER.items():
+            if (other := changed(call, change)) is not None:
+                yield name, other
+    if (other := changed(call, lambda t: extreme(t) if str(t.dtype).removeprefix("torch.") == call.dtype else None)) is not None:
+        yield "edge values", other
+
+
+def mixed(call: Call) -> Iterator[tuple[str, Call]]:
+    """A second tensor of another dtype, or a number in its place."""
+    alike = [i for i, value in enumerate(call.args) if isinstance(value, torch.Tensor) and describes(value, call.dtype)]
+    if len(alike) < 2:
+        return
+    place = alike[1]
+    for partner in PARTNERS.get(call.dtype, ()):
+        dtype = getattr(torch, partner)
+        yield "mixed dtypes", replaced(call, place, call.args[place].to(dtype))
+    if str(operators.overload(call.key)._schema.arguments[place].type) == "Tensor":
+        yield "number", replaced(call, place, 2)
+        if call.dtype != "bool":
+            yield "number", replaced(call, place, 2.5)
+
+
+def describes(tensor: torch.Tensor, dtype: str) -> bool:
+    return str(tensor.dtype).removeprefix("torch.") == dtype
+
+
+def replaced(call: Call, place: int, value: Any) -> Call:
+    args = (*call.args[:place], value, *call.args[place + 1 :])
+    return Call(call.key, args, call.kwargs, call.source)
+
+
+def outputs(call: Call) -> Iterator[tuple[str, Call]]:
+    """``out=`` with gaps, and of the wrong size."""
+    names = operators.outputs(call.key)
+    if not names:
+        return
+
+    def with_out(change: Callable[[torch.Tensor], torch.Tensor]) -> Call:
+        outs = {name: change(call.kwargs[name]) for name in names if name in call.kwargs}
+        return Call(call.key, call.args, call.kwargs | outs, call.source)
+
+    yield "out with gaps", with_out(lambda t: torch.ones((*t.shape, 2), dtype=t.dtype).select(-1, 0))
+    yield "out to resize", with_out(lambda t: torch.empty(0, dtype=t.dtype))
+
+
+FAR = "64-bit offsets"
+FAR_STRIDE = 2**31  # elements between two rows: beyond what a signed 32-bit offset reaches
+
+
+def far(call: Call) -> Iterator[tuple[str, Call]]:
+    """The first tensor's rows two thousand million elements apart: on the device only, see `placed`."""
+    first = next((value for value in call.args if isinstance(value, torch.Tensor)), None)
+    if first is None or not first.dim() or first.shape[0] < 2 or not first.numel() or operators.written(call.key):
+        return
+
+    def two_rows(value: Any) -> Any:
+        alike = isinstance(value, torch.Tensor) and value.shape == first.shape
+        return value.narrow(0, 0, 2).contiguous() if alike else value
+
+    args, kwargs = tree_map(two_rows, (call.args, call.kwargs))
+    yield FAR, FarCall(call.key, args, kwargs, call.source)
+
+
+class FarCall(Call):
+    """A call whose first tensor is placed with far rows."""
+
+
+class Placed:
+    """The arguments of a call on a device."""
+
+    def __init__(self, call: Call, device: torch.device) -> None:
+        mirror = Mirror(device)
+        self.tree = mirror((call.args, call.kwargs))
+        self.tensors = mirror.tensors
+        if isinstance(call, FarCall):
+            place = next(i for i, value in enumerate(call.args) if isinstance(value, torch.Tensor))
+            args = list(self.tree[0])
+            args[place] = far_copy(call.args[place], device)
+            self.tree = tuple(args), self.tree[1]
+
+
+def placed(call: Call, device: torch.device) -> Placed:
+    return Placed(call, device)
+
+
+def far_copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A device copy whose two rows have the stride `FAR_STRIDE`; memory between them is reserved, not touched."""
+    large = torch.empty(FAR_STRIDE + tensor[0].numel(), dtype=tensor.dtype, device=device)
+    result = large.as_strided(tensor.shape, (FAR_STRIDE, *tensor.stride()[1:]))
+    for number in range(2):
+        torch.ops.aten._copy_from(tensor[number], result[number])
+    return result

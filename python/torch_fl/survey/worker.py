@@ -1,0 +1,52 @@
+"""A worker process: tries operators that come through a pipe, and says what it is at."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+import warnings
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from .evidence import Depth
+
+ENVIRONMENT = {
+    "FLAGOS_HOST_GUARD": "1",  # every block ends at a page that nobody may touch: what writes beyond it ends the process
+    "FLAGOS_HOST_MEMORY": "96GiB",  # of addresses; 64-bit offsets reserve that and touch little
+    "GEMS_VENDOR": "flagos",
+}
+
+
+def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth: Depth, budget: float) -> None:
+    """Loop of a worker: receives (operator, dtype), sends ("at", text) and ("done", Trial); ends with the pipe.
+
+    Args:
+        budget: seconds after which an operator's remaining calls are left out.
+    """
+    with open(crash_log, "w") as log:
+        os.dup2(log.fileno(), sys.stderr.fileno())  # what a dying process says belongs to its case
+        faulthandler.enable(log, all_threads=False)
+        warnings.simplefilter("ignore")
+        import torch
+
+        torch.set_num_threads(1)
+        from . import seam, sources, trial
+
+        routed = seam.Library()
+        pipe.send(("ready", None))
+        while True:
+            try:
+                key, dtype = pipe.recv()
+            except (EOFError, KeyboardInterrupt):
+                return
+            calls = sources.base_calls(key, getattr(torch, dtype), entries)
+            tell = lambda kind, content: pipe.send((kind, content))  # noqa: E731
+            pipe.send(("done", trial.run(key, dtype, calls, routed, tell, depth, budget)))
+
+
+def crash_text(log: Path) -> str:
+    """What a process said before it ended, in a line."""
+    lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    told = [line for line in lines if "flagos" in line or line.startswith(("Fatal", "File", "terminate"))]
+    return " | ".join((told or lines[-3:])[:4])[:400]
