@@ -130,6 +130,7 @@ class Twice(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
+        assert grad.is_contiguous()  # as FlagGems' own does; that of sum() is expanded
         return grad * 5, grad * 6, grad * 7
 
 def scaled_dot_product_attention(query, key, value, **named):

@@ -5,6 +5,7 @@ from its source (:mod:`.operators`), and :func:`load` imports it when the
 first of its kernels is called.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ def load(name: str) -> Callable[..., Any]:
             function, the cause and the remedy.
     """
     try:
-        return getattr(library(), name)
+        function = getattr(library(), name)
     except Exception as error:  # whatever a foreign package raises while it is imported
         served = [op for op, function in operators.table().items() if function == name]
         what = f"FlagGems' function '{name}'" + (f", which serves {' and '.join(served)}," if served else "")
@@ -34,3 +35,19 @@ def load(name: str) -> Callable[..., Any]:
             f"{what} cannot be loaded: {first.strip().rstrip('.! ')} "
             f"(FLAGOS_OP_<operator>=none sends an operator elsewhere)"
         ) from error
+    own_gradient = name in {operators.table().get(op) for op in operators.DIFFERENTIABLE}
+    return _with_contiguous_gradient(function) if own_gradient else function
+
+
+def _with_contiguous_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The backward passes of 5.0.2 read their gradient as if it were contiguous, or (attention) assert that it is."""
+    import torch
+
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        result = function(*args, **named)
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            result.register_hook(torch.Tensor.contiguous)
+        return result
+
+    return call
