@@ -36,18 +36,24 @@ def load(name: str) -> Callable[..., Any]:
             f"(FLAGOS_OP_<operator>=none sends an operator elsewhere)"
         ) from error
     own_gradient = name in {operators.table().get(op) for op in operators.DIFFERENTIABLE}
-    return _with_contiguous_gradient(function) if own_gradient else function
+    return _on_contiguous(function) if own_gradient else function
 
 
-def _with_contiguous_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The backward passes of 5.0.2 read their gradient as if it were contiguous, or (attention) assert that it is."""
+def _on_contiguous(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with contiguous tensors where a gradient is recorded, and a contiguous gradient for its result.
+
+    The backward passes of 5.0.2 take that for granted or, for attention, assert it: too late to send the call elsewhere.
+    """
     import torch
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
-        result = function(*args, **named)
-        if isinstance(result, torch.Tensor) and result.requires_grad:
-            result.register_hook(torch.Tensor.contiguous)
+        tensors = [value for value in args if isinstance(value, torch.Tensor)]
+        if not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)):
+            return function(*args, **named)
+        given = (value.contiguous() if isinstance(value, torch.Tensor) else value for value in args)
+        result = function(*given, **named)
+        result.register_hook(torch.Tensor.contiguous)
         return result
 
     return call
