@@ -47,6 +47,7 @@ class Trial(BaseModel):
     signatures: list[list[str]] = Field(default_factory=list, description="dtypes that stood together in a call that was right")
     checks: dict[str, Count] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list, description="the first ones")
+    calls: int = 0  #: that the slot was given
     launches: int = 0  #: of Triton kernels
     ratio: float | None = None  #: FlagGems' time by the CPU kernel's, on the largest sample; warm
     seconds: float = 0.0

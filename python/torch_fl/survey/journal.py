@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from . import evidence
 from .evidence import BAD, Depth, Trial
 
 
@@ -20,6 +21,18 @@ def read(path: Path) -> dict[tuple[str, str], Trial]:
             continue
         found[trial.operator, trial.dtype] = trial
     return found
+
+
+def known(json_file: Path) -> dict[tuple[str, str], Trial]:
+    """The trials of an earlier run: of its journal where that is left, else of the evidence that it wrote."""
+    trials = read(beside(json_file))
+    if not trials and json_file.exists():
+        trials = {(trial.operator, trial.dtype): trial for trial in evidence.read(json_file).trials}
+    return trials
+
+
+def beside(json_file: Path) -> Path:
+    return json_file.with_name(json_file.name + ".trials")
 
 
 def append(path: Path, trial: Trial) -> None:
