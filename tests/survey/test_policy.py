@@ -71,3 +71,7 @@ def test_slow_dtypes_are_left_out_only_where_a_limit_is_given() -> None:
     operator = Operator(operator="op", function="op", trials=[trial("float32", ratio=3.0), trial("float16", ratio=0.5)])
     assert decide(operator, slowest=1.0).chain == "flaggems[dtype=float16], none"
     assert "float32" in decide(operator).chain
+
+
+def test_what_only_empty_tensors_break_gets_a_condition() -> None:
+    assert chain(trial("float32", needs=["numel>=1"])) == "flaggems[dtype=float32, numel>=1], none"

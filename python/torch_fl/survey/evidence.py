@@ -44,6 +44,7 @@ class Trial(BaseModel):
     dtype: str
     depth: Depth = "full"
     verdict: Verdict = "untested"
+    needs: list[str] = Field(default_factory=list, description="conditions of a route without which calls fail: `numel>=1`")
     signatures: list[list[str]] = Field(default_factory=list, description="dtypes that stood together in a call that was right")
     checks: dict[str, Count] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list, description="the first ones")
