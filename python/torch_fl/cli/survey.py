@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -81,13 +82,12 @@ def survey(
     wanted = dtypes.split(",") if dtypes else list(plan.DTYPES)
     if unknown := [name for name in wanted if name not in plan.DTYPES]:
         raise typer.BadParameter(f"--dtype {','.join(unknown)}: not among {', '.join(plan.DTYPES)}")
-    trials = journal.beside(json_file) if json_file else None
+    kept = journal.Journal(json_file, fresh=not (resume or only_write)) if json_file else None
     try:
-        known = journal.known(json_file) if json_file and (resume or only_write) else {}
+        known = kept.trials() if kept and (resume or only_write) else {}
+        runs = kept.runs() if kept and (resume or only_write) else []
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if trials and not (resume or only_write):
-        trials.unlink(missing_ok=True)
     if not only_write:
         few = len(keys) <= FEW
         entries = index.by_name(sources.needed(keys)) if few else index.entries_of(sources.needed(table))
@@ -95,15 +95,19 @@ def survey(
         todo = journal.open_cases(chosen, known, depth, retry)
         console = Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        run = assemble.this_run(command_line())
+        start = time.monotonic()
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             task = progress.add_task("survey", total=len(todo))
             for trial in runner.run(todo, entries, depth, jobs, limit, together):
                 known[trial.operator, trial.dtype] = trial
-                if trials:
-                    journal.append(trials, trial)
+                run.seconds = round(time.monotonic() - start)
+                if kept:
+                    kept.append(trial, run)
                 progress.update(task, advance=1, description=f"{trial.operator} {trial.dtype}: {trial.verdict}")
+        runs = [*runs, run] if todo else runs
     reported = sorted({*keys, *(key for key, _ in known if key in table)})
-    evidence = assemble.evidence(known, table, reported, command_line())
+    evidence = assemble.evidence(known, table, reported, runs)
     assemble.show(evidence, Console())
     assemble.write(evidence, json_file, conf, svg)
     if page:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import conf, guards, operators, picture, seam
-from .evidence import ORDER, Evidence, Making, Operator, Trial
+from .evidence import ORDER, Evidence, Making, Operator, Run, Trial
 from .policy import decide
 
 DISTRIBUTIONS = ("torch", "triton", "flag_gems", "torch-fl", "torch-fl-triton-host")
@@ -36,7 +36,7 @@ def table() -> dict[str, str]:
 
 
 def evidence(
-    trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], keys: Iterable[str], command: str
+    trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], keys: Iterable[str], runs: Iterable[Run]
 ) -> Evidence:
     """All trials with what is known of the operators without running them."""
     wanted = sorted(keys)
@@ -60,7 +60,7 @@ def evidence(
     every = [trial for operator in found for trial in operator.trials]
     return Evidence(
         making=Making(
-            command=command,
+            runs=list(runs),
             date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
             versions=versions(),
             machine=f"{platform.machine()}, {os.cpu_count()} processors",
@@ -69,6 +69,12 @@ def evidence(
         ),
         operators=found,
     )
+
+
+def this_run(command: str) -> Run:
+    """A run that begins now."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    return Run(command=command, date=now, executor=seam.executor())
 
 
 def versions() -> dict[str, str]:
@@ -118,7 +124,7 @@ def block(evidence: Evidence) -> str:
     quick = sum(trial.depth == "quick" for trial in evidence.trials)
     lines = [
         f"{making.date}, {', '.join(f'{name} {version}' for name, version in making.versions.items())}, {making.machine}.",
-        f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {making.seconds / 60:.0f} minutes in all.",
+        f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {making.seconds / 60:.0f} minutes in all; the runs took {sum(run.seconds for run in making.runs) / 60:.0f} minutes.",
         f"**{routed} of {len(existing)} operators are routed to FlagGems**, with the dtypes that are right.",
         "",
         f"| dtype | {' | '.join(ORDER)} |",

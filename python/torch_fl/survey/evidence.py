@@ -78,10 +78,19 @@ class Operator(BaseModel):
     trials: list[Trial] = Field(default_factory=list)
 
 
+class Run(BaseModel):
+    """One call of the command that tried something."""
+
+    command: str
+    date: str
+    executor: str  #: what executed Triton kernels
+    seconds: float = 0.0  #: from its start to its last trial
+
+
 class Making(BaseModel):
     """How the evidence came about."""
 
-    command: str
+    runs: list[Run]
     date: str
     versions: dict[str, str]
     machine: str

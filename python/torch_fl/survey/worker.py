@@ -38,7 +38,7 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
                 key, dtype = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            calls = sources.base_calls(key, getattr(torch, dtype), entries)
+            calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
             tell = lambda kind, content: pipe.send((kind, content))  # noqa: E731
             pipe.send(("done", trial.run(key, dtype, calls, tell, depth, budget)))
 
