@@ -17,6 +17,7 @@ from flbuild import (
     demo,
     ecosystem,
     environment,
+    flaggems,
     lock,
     sanitize,
     solve,
@@ -28,6 +29,7 @@ from flbuild.errors import UserError, from_os_error
 from flbuild.layout import Layout, remove
 from flbuild.report import Report
 from flbuild.seed import channel as seed
+from flbuild.seed import flaggems as flaggems_seed
 
 
 def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: list[str]) -> None:
@@ -68,7 +70,7 @@ def main(args, layout: Layout, report: Report) -> int:
 
     built = build.run(layout, report, variant, urls, base, args.jobs, extra)
     everything = [layout.channel.as_uri(), *urls]
-    wanted = solve.specs(built.packages, with_tests=False) + list(solve.COMPANIONS)
+    wanted = solve.specs(built.packages) + list(solve.COMPANIONS)
     install(layout, report, variant.stem, everything, wanted)
     prefix = layout.environment(variant.stem)
     report.results |= {
@@ -84,21 +86,35 @@ def main(args, layout: Layout, report: Report) -> int:
             with report.stage(script.name):
                 demo.run(prefix, script, quiet=args.json)
         shown.touch()
+    asked = args.flaggems or (args.test and args.suite == arguments.FLAGGEMS)
+    if asked or (args.test and args.suite == arguments.ALL and flaggems.is_built(built)):
+        # What no other channel has of it comes from a seed channel of its own.
+        wanted = flaggems.wanted(built, variant.stem)
+        install(layout, report, f"{variant.stem}-flaggems", [*everything, flaggems_seed.make(layout, report)], wanted)
     if args.test:
         return test(layout, report, variant.stem, everything, built, args)
     report.say(demo.closing(prefix, variant.stem))
     return 0
 
 
+def test_flaggems(layout: Layout, report: Report, variant: str, args: argparse.Namespace) -> int:
+    """The suites that need FlagGems' kernels, where the platform has them."""
+    report.say("\nFlagGems' kernels, through the installed packages", style="bold")
+    with report.stage("FlagGems tests"):
+        return flaggems.tests(layout, layout.environment(f"{variant}-flaggems"), args.jobs, report.as_json)
+
+
 def test(
     layout: Layout, report: Report, name: str, urls: list[str], built: build.Built, args: argparse.Namespace
 ) -> int:
     """The suites asked for; the first failure decides the exit status, and none keeps the others from running."""
+    if args.suite == arguments.FLAGGEMS:
+        return test_flaggems(layout, report, name, args)
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
         raise UserError(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
-    wanted = solve.specs(built.packages, with_tests=True) + list(solve.COMPANIONS)
+    wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     if testing.has_sanitizers(layout):
         wanted += sanitize.TOOLS
     install(layout, report, f"{name}-test", urls, wanted)
@@ -126,6 +142,8 @@ def test(
         report.say(f"\n{stage}, on the installed packages", style="bold")
         with report.stage(stage):
             statuses.append(testing.run_installed(package, prefix, layout.work / package, jobs, report.as_json))
+    if flaggems.is_built(built):
+        statuses.append(test_flaggems(layout, report, name, args))
     statuses.append(ecosystem.run(layout, report, name, urls, wanted, args.jobs))
     if testing.has_sanitizers(layout):
         report.say("\nthe core under sanitizers", style="bold")

@@ -17,6 +17,7 @@ examples:
   python3 build-locally.py --test        the same, then run every test
   python3 build-locally.py --test --suite opinfo-full
                                          every one of PyTorch's own samples
+  python3 build-locally.py --flaggems    an environment with FlagGems' Triton kernels, too
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -24,11 +25,12 @@ examples:
 """
 
 
-OPINFO_FULL = "opinfo-full"
+# What --suite may name.
+ALL, FLAGGEMS, OPINFO_FULL = "all", "flaggems", "opinfo-full"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test, suite and demo."""
+    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test, suite, flaggems and demo."""
     made = argparse.ArgumentParser(
         prog="build-locally.py",
         description=DESCRIPTION,
@@ -62,10 +64,16 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--suite",
-        choices=("all", OPINFO_FULL),
-        default="all",
-        help="what --test runs: `all` (default), or `opinfo-full`, every one of PyTorch's own samples on the device and"
-        " the CPU (long: an interrupted run is carried on)",
+        choices=(ALL, FLAGGEMS, OPINFO_FULL),
+        default=ALL,
+        help="what --test runs: `all` (default); `flaggems`, only what needs FlagGems' kernels; or `opinfo-full`, every one"
+        " of PyTorch's own samples on the device and the CPU (long: an interrupted run is carried on)",
+    )
+    made.add_argument(
+        "--flaggems",
+        action="store_true",
+        help="also install FlagGems' Triton kernels, into an environment of their own (0.2 GB more to download; --test"
+        " does so anyway)",
     )
     made.add_argument(
         "--demo",

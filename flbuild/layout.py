@@ -47,6 +47,10 @@ class Layout:
         return self.artifacts / "seed"
 
     @property
+    def seed_flaggems(self) -> Path:
+        return self.artifacts / "seed-flaggems"
+
+    @property
     def channel(self) -> Path:
         return self.artifacts / "channel"
 

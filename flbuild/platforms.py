@@ -6,6 +6,7 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,6 +49,16 @@ class Kernels(Section):
     slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
     vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
     flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
+    optional: list[Literal["vendor", "flaggems"]] = Field(
+        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
+    )
+
+
+def match_spec(package: str, pin: str) -> str | None:
+    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone."""
+    if pin in ("none", "unknown"):
+        return None if pin == "none" else package
+    return f"{package} {'==' if re.fullmatch(r'[0-9.]+', pin) else ''}{pin}"
 
 
 class Pins(Section):
@@ -57,6 +68,15 @@ class Pins(Section):
     triton: str = "none"
     flaggems: str = "none"
     flagcx: str = "none"
+
+    @property
+    def triton_spec(self) -> str | None:
+        """The package with the module `triton`, as a conda match spec: FlagTree is Triton with vendors' back ends."""
+        return match_spec("flagtree", self.flagtree) or match_spec("triton", self.triton)
+
+    @property
+    def flaggems_spec(self) -> str | None:
+        return match_spec("flag-gems", self.flaggems)
 
 
 class Features(Section):
@@ -90,6 +110,13 @@ class Platform(Section):
         digits = [version.replace(".", "") for version in self.sdk.versions] if self.sdk else []
         if len(set(digits)) < len(digits):
             raise ValueError("two sdk.versions have the same digits, and so the same build strings: leave one out")
+        empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
+        if empty:
+            raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
+        if self.kernels.flaggems and not (self.pins.flaggems_spec and self.pins.triton_spec):
+            raise ValueError(
+                "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree: write the versions"
+            )
         if self.python == []:
             raise ValueError('python is an empty list: write "any" or at least one minor')
         return self

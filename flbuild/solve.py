@@ -21,16 +21,25 @@ from flbuild.errors import UserError
 
 SUBDIR = "linux-64"
 TEST_PACKAGE = "torch-fl-tests"
+FLAGGEMS_PACKAGE = "torch-fl-flaggems"
+TRITON_PACKAGE = "torch-fl-triton-host"
+# Built packages that are installed where they are asked for or depended on.
+ON_REQUEST = {TEST_PACKAGE, FLAGGEMS_PACKAGE, TRITON_PACKAGE}
 # What the demonstrations and a person at a prompt need besides the product.
 COMPANIONS = ("numpy", "pip", "scikit-learn", "transformers")
 
 
-def specs(packages: tuple[str, ...], with_tests: bool) -> list[str]:
-    """Exactly the packages that were built (`folder/name-version-build.conda`), and the companions that the channel may have."""
+def name_of(file: str) -> str:
+    """The package of a file `folder/name-version-build.conda`."""
+    return Path(file).name.rsplit("-", 2)[0]
+
+
+def specs(packages: tuple[str, ...], *asked: str) -> list[str]:
+    """Exactly the files that were built, and of those `ON_REQUEST` only the `asked` ones."""
     wanted = []
     for file in packages:
         name, version, build = Path(file).name.removesuffix(".conda").rsplit("-", 2)
-        if with_tests or name != TEST_PACKAGE:
+        if name in asked or name not in ON_REQUEST:
             wanted.append(f"{name} =={version} {build}")
     return wanted
 

@@ -1,6 +1,6 @@
 """Write what is derived from `src/platforms/*/platform.toml` and docs/opinfo.json, or check that it is in step.
 
-python -m flbuild.sync           write variants/*.yaml, the pixi block, the README blocks, the recipe's version
+python -m flbuild.sync           write variants/*.yaml, the pixi block, the README blocks, repeated versions
 python -m flbuild.sync --check   write nothing; exit 1 and name the files that differ
 """
 
@@ -22,6 +22,18 @@ from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, 
 
 # An absent value still needs a word: keys are always there, so that every variant renders the same recipe.
 NONE = "none"
+# Files that repeat the version, and what stands before it.
+VERSIONS = {
+    "recipe/recipe.yaml": "  version: ",
+    "triton-host/torch_fl_triton_host/_version.py": "__version__ = ",
+}
+
+
+def held(platform: Platform, kernels: str) -> str:
+    """Whether a package of kernels is built, and whether it comes with the metapackage."""
+    if not getattr(platform.kernels, kernels):
+        return "no"
+    return "optional" if kernels in platform.kernels.optional else "yes"
 
 
 def variant_keys(variant: Variant) -> dict[str, str]:
@@ -39,8 +51,10 @@ def variant_keys(variant: Variant) -> dict[str, str]:
         "flagos_gate": variant.gate or NONE,
         "flagos_sonames": sonames or NONE,
         "flagos_emulated": "yes" if platform.emulated else "no",
-        "flagos_vendor_kernels": "yes" if platform.kernels.vendor else "no",
-        "flagos_flaggems": "yes" if platform.kernels.flaggems else "no",
+        "flagos_vendor_kernels": held(platform, "vendor"),
+        "flagos_flaggems": held(platform, "flaggems"),
+        "flagos_flaggems_spec": platform.pins.flaggems_spec or NONE,
+        "flagos_triton_spec": platform.pins.triton_spec or NONE,
     }
 
 
@@ -120,19 +134,20 @@ def between_text(text: str, path: Path, begin: str, end: str, block: str) -> str
     return pattern.sub(lambda match: match[1] + block + "\n" + match[2], text)
 
 
-def recipe_text(root: Path) -> str:
-    """The recipe with the version of python/torch_fl/_version.py."""
-    path = root / "recipe" / "recipe.yaml"
-    version = re.search(
-        r'^__version__ = "([^"]+)"', (root / "python/torch_fl/_version.py").read_text("utf-8"), re.MULTILINE
-    )
+def with_version(root: Path, path: Path, before: str) -> str:
+    """The text of a file that repeats the version of python/torch_fl/_version.py.
+
+    Args:
+        before: what stands before the version, at the beginning of exactly one line.
+    """
+    source = root / "python/torch_fl/_version.py"
+    version = re.search(r'^__version__ = "([^"]+)"', source.read_text("utf-8"), re.MULTILINE)
     if version is None:
-        raise PlatformError(f'{root / "python/torch_fl/_version.py"}: has no line __version__ = "..."')
-    text, count = re.subn(
-        r'^  version: "[^"]*"', f'  version: "{version[1]}"', path.read_text("utf-8"), flags=re.MULTILINE
-    )
+        raise PlatformError(f'{source}: has no line __version__ = "..."')
+    line = re.compile(rf'^{re.escape(before)}"[^"]*"', re.MULTILINE)
+    text, count = line.subn(f'{before}"{version[1]}"', path.read_text("utf-8"))
     if count != 1:
-        raise PlatformError(f'{path}: needs exactly one line `  version: "..."` in its context')
+        raise PlatformError(f'{path}: needs exactly one line `{before}"..."`')
     return text
 
 
@@ -144,7 +159,8 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
     for platform in platforms:
         for variant in variants(platform):
             files[folder / f"{variant.name}.yaml"] = variant_file(variant)
-    files[root / "recipe" / "recipe.yaml"] = recipe_text(root)
+    for name, before in VERSIONS.items():
+        files[root / name] = with_version(root, root / name, before)
     note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
     pixi, readme = root / "pixi.toml", root / "README.md"
     files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms))

@@ -41,21 +41,25 @@ def code_files(root: Path) -> list[Path]:
     ]
 
 
+def tool_versions() -> dict[str, str]:
+    """The tools whose versions show in packages."""
+    return {name: importlib.metadata.version(name) for name in ("py-rattler-build", "py-rattler")}
+
+
 def identity(layout: Layout) -> dict[str, str]:
     """Everything that decides what the channel holds; the published channel keeps it to tell what changed."""
     lists = layout.root / "recipe" / "seed" / "wheels"
     code = manifest(layout.root, [*code_files(layout.root), *lists.glob(f"{interpreter_tags.current().py}*.txt")])
-    tools = {name: importlib.metadata.version(name) for name in ("py-rattler-build", "py-rattler")}
-    return code | host_facts() | tools
+    return code | host_facts() | tool_versions()
 
 
-def ready(layout: Layout) -> tuple[bool, str]:
-    """Whether the channel in place is the right one, and else why not."""
-    recover(layout.seed)
-    record = layout.seed / "identity.json"
+def ready(place: Path, new: dict[str, str]) -> tuple[bool, str]:
+    """Whether the channel in place is the one with this identity, and else why not."""
+    recover(place)
+    record = place / "identity.json"
     if not record.is_file():
         return False, "first run"
-    old, new = json.loads(record.read_text()), identity(layout)
+    old = json.loads(record.read_text())
     return old == new, f"changed: {changes(old, new)}"
 
 
@@ -130,36 +134,52 @@ def test_interpreter(layout: Layout, channel: Path) -> None:
     run_worker(layout, {"kind": "test", "packages": packages, "channels": [channel.as_uri()]}, "test-seed", 1, cache)
 
 
+def assemble(layout: Layout, wanted: list[Recipe], name: str, stage: Stage) -> Path:
+    """Build what is missing and put links to all packages into a new, indexed channel."""
+    build_missing(layout, wanted, stage)
+    made = layout.quarantine(name)
+    for file in (name for recipe in wanted for name in recipe.files):
+        (made / file).parent.mkdir(exist_ok=True)
+        os.link(layout.seed_packages / file, made / file)
+    asyncio.run(index_fs(made, force=True))
+    stage.detail = f"{sum(len(r.files) for r in wanted)} packages"
+    return made
+
+
+def put_in_place(made: Path, facts: dict[str, str], place: Path) -> None:
+    """Publish a channel with its identity."""
+    (made / "identity.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
+    publish(made, place)
+
+
 def make(layout: Layout, report: Report) -> str:
     """Have the right seed channel in place.
 
     Returns:
         the digest of its identity.
     """
-    current, why = ready(layout)
+    facts = identity(layout)
+    current, why = ready(layout.seed, facts)
     if current:
         with report.stage("seed channel") as stage:
             stage.skip("unchanged")
-        return sha256_text(json.dumps(identity(layout), sort_keys=True))
+        return sha256_text(json.dumps(facts, sort_keys=True))
     size = pip.download_bytes(wheel_list(layout.root)) / 1e9
     report.say(
         f"seed channel: {size:.1f} GB of wheels from PyPI and torch (0.2 GB, or 2.7 GB where pip finds no CPU build), disk 1.5 GB or 9 GB ({why})"
     )
     with report.stage("wheels") as stage:
         paths = download(layout, stage)
-        stage.detail = f"{len(paths)} wheels, {sum(p.stat().st_size for p in paths) / 1e6:.0f} MB, hashes checked"
+        stage.detail = said(paths)
     with report.stage("seed channel") as stage:
         folder = layout.quarantine("seed-recipes")
-        wanted = [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)]
-        build_missing(layout, wanted, stage)
-        made, facts = layout.quarantine("seed"), identity(layout)
-        for file in (name for recipe in wanted for name in recipe.files):
-            (made / file).parent.mkdir(exist_ok=True)
-            os.link(layout.seed_packages / file, made / file)
-        asyncio.run(index_fs(made, force=True))
+        made = assemble(layout, [*wheel_recipes(layout, paths, folder), *host_recipes(layout, folder)], "seed", stage)
         test_interpreter(layout, made)
         (made / "variants.yaml").write_text(json.dumps(compiler_variants(facts), indent=1))
-        (made / "identity.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
-        publish(made, layout.seed)
-        stage.detail = f"{sum(len(r.files) for r in wanted)} packages"
+        put_in_place(made, facts, layout.seed)
     return sha256_text(json.dumps(facts, sort_keys=True))
+
+
+def said(paths: list[Path]) -> str:
+    """What a stage says of downloaded wheels."""
+    return f"{len(paths)} wheels, {sum(p.stat().st_size for p in paths) / 1e6:.0f} MB, hashes checked"

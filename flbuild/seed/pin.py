@@ -1,4 +1,4 @@
-"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem] PYTHON...`.
+"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem | --flaggems] PYTHON...`.
 
 Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
 Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
@@ -6,7 +6,8 @@ two may have different files of one release. For torch that is a CPU and a CUDA 
 own (`-cpu`), the CUDA one shares `-cuda` with the libraries it needs. (One line with both hashes would not do: of two
 allowed files pip takes the one whose index states a hash, whatever the versions are.)
 
-`--ecosystem` pins what the ecosystem suite adds to an environment; each PYTHON is that environment's.
+`--ecosystem` pins what the ecosystem suite adds to an environment; each PYTHON is that environment's. `--flaggems` pins
+what FlagGems needs besides the seed channel.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 ACCELERATOR_PREFIXES = ("nvidia-", "cuda-", "triton")  # what torch's CUDA wheel needs and its CPU wheel does not
+FROM_NOTHING = "--ignore-installed"
+RELAXED = ("flag-gems",)  # their recipes drop the exact pins of their metadata, which pip would keep to
 CONFIGURED_SOURCES = ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL")
 
 
@@ -50,16 +54,17 @@ def size_of(url: str) -> int:
         return int(answer.headers["Content-Length"])
 
 
-def resolve(python: str, requirements: Path, public_only: bool, beside: bool = False) -> dict[str, Pin]:
-    """What pip would install for `python`, by canonical name; `beside` what it has already."""
+def resolve(
+    python: str, requirements: Path, public_only: bool, options: tuple[str, ...] = (FROM_NOTHING,)
+) -> dict[str, Pin]:
+    """What pip would install for `python`, by canonical name."""
     env = dict(os.environ)
     if public_only:
         env = {k: v for k, v in env.items() if k not in CONFIGURED_SOURCES} | {"PIP_CONFIG_FILE": os.devnull}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         command = [python, "-m", "pip", "install", "--dry-run", "--quiet", "--only-binary=:all:"]
-        command += [] if beside else ["--ignore-installed"]
-        subprocess.run([*command, "--report", report, "-r", requirements], env=env, check=True)
+        subprocess.run([*command, *options, "--report", report, "-r", requirements], env=env, check=True)
         found = json.loads(report.read_text())["install"]
     pins = {}
     for item in found:
@@ -70,6 +75,27 @@ def resolve(python: str, requirements: Path, public_only: bool, beside: bool = F
         pin.files[download["archive_info"]["hashes"]["sha256"]] = size_of(download["url"])
         pins[name] = pin
     return pins
+
+
+def resolve_beside_seed(python: str, requirements: Path, seed: Path, public_only: bool) -> dict[str, Pin]:
+    """What the seed channel's list lacks, in versions that go with it."""
+    there = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", seed.read_text(), re.MULTILINE))
+    lines = [line for line in requirements.read_text().splitlines() if line and line[0] != "#"]
+    pins = {}
+    with tempfile.TemporaryDirectory() as folder:
+        constraints, part = Path(folder, "constraints.txt"), Path(folder, "part.in")
+        constraints.write_text("".join(f"{name}=={version}\n" for name, version in there.items()))
+        for relaxed, options in ((False, ("-c", str(constraints))), (True, ("--no-deps",))):
+            part.write_text("".join(f"{line}\n" for line in lines if (Requirement(line).name in RELAXED) == relaxed))
+            pins |= resolve(python, part, public_only, (FROM_NOTHING, *options))
+    return {name: pin for name, pin in pins.items() if name not in there}
+
+
+def merge(pins: dict[str, Pin], public: dict[str, Pin]) -> None:
+    """Add to `pins` the public index' files of the same releases, and what only that has."""
+    for name, pin in public.items():
+        if pin.version == pins.setdefault(name, pin).version:
+            pins[name].files |= pin.files
 
 
 def refuse_changes(python: str, pins: dict[str, Pin]) -> None:
@@ -116,12 +142,15 @@ def main(arguments: list[str] | None = None) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
     which.add_argument("--ecosystem", action="store_true", help="the list of the ecosystem suite")
+    which.add_argument("--flaggems", action="store_true", help="the lists of what FlagGems needs besides the seed")
     parser.add_argument("python", nargs="*", default=[sys.executable], help="interpreters to resolve for")
     args = parser.parse_args(arguments)
     source = ROOT / "recipe/seed/wheels/requirements.in"
     folder = source.parent
-    if args.tools or args.ecosystem:
-        source = ROOT / ("flbuild" if args.tools else "tests/ecosystem") / "requirements.in"
+    seed = folder
+    if args.tools or args.ecosystem or args.flaggems:
+        place = "flbuild" if args.tools else "tests/ecosystem" if args.ecosystem else "recipe/seed/flag-gems"
+        source = ROOT / place / "requirements.in"
         folder = source.with_suffix("")
     folder.mkdir(exist_ok=True)
     roots = [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
@@ -129,15 +158,20 @@ def main(arguments: list[str] | None = None) -> None:
         version = subprocess.check_output(
             [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
         ).strip()
-        pins, public = (resolve(python, source, public_only, args.ecosystem) for public_only in (False, True))
+        tag = "py" + version.replace(".", "")
+        if args.flaggems:
+            pins, public = (resolve_beside_seed(python, source, seed / f"{tag}.txt", only) for only in (False, True))
+            merge(pins, public)
+            write(folder / f"{tag}.txt", source, list(pins.values()))
+            continue
+        options = () if args.ecosystem else (FROM_NOTHING,)
+        pins, public = (resolve(python, source, public_only, options) for public_only in (False, True))
         if args.ecosystem:
             refuse_changes(python, pins | public)
         on_cpu = needed_on_cpu(pins | public, roots, version)
         torches = [pins.pop("torch", None), public.pop("torch", None)]
-        for name, pin in public.items():
-            if pin.version == pins.setdefault(name, pin).version:
-                pins[name].files |= pin.files
-        path = str(folder / ("py" + version.replace(".", "")))
+        merge(pins, public)
+        path = str(folder / tag)
         write(Path(path + ".txt"), source, [pin for name, pin in pins.items() if name in on_cpu])
         write(Path(path + "-cpu.txt"), source, [pin for pin in torches if pin and "+" in pin.version])
         cuda = [pin for name, pin in pins.items() if name not in on_cpu]

@@ -69,6 +69,7 @@ def wheel_recipes(layout: Layout, paths: list[Path], folder: Path) -> list[Recip
         path = folder / name / "recipe.yaml"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(content, indent=1))  # JSON is YAML
+        wheel.extract_licenses(path.parent / wheels.LICENSES)
         made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",), seconds=estimate(wheel.path)))
     return made
 
@@ -113,6 +114,31 @@ def host_recipes(layout: Layout, folder: Path) -> list[Recipe]:
             variants,
         ),
     ]
+
+
+def flaggems_recipe(layout: Layout, wheel: Path, folder: Path) -> Recipe:
+    """FlagGems' recipe, with its wheel as a variant."""
+    tags, known, seed = interpreter_tags.current(), wheels.Wheel.read(wheel), layout.root / "recipe/seed/flag-gems"
+    code = manifest(layout.root, [*flaggems_code(layout.root), layout.root / "flbuild/seed/unpack.py"])
+    digest = sha256_text(known.sha256, *code.values())[:8]
+    variants = folder / "flag-gems.yaml"
+    values = {
+        "seed_python_version": platform.python_version(),
+        "seed_tools_python": sys.executable,
+        "seed_driver": str(layout.root),
+        "seed_flaggems_version": known.version,
+        "seed_flaggems_digest": digest,
+        "seed_flaggems_wheel": str(wheel),
+    }
+    variants.write_text(json.dumps({key: [value] for key, value in values.items()}))
+    file = f"linux-64/flag-gems-{known.version}-{tags.py}_h{digest}_0.conda"
+    return Recipe("flag-gems", seed / "recipe.yaml", (file,), variants, estimate(wheel))
+
+
+def flaggems_code(root: Path) -> list[Path]:
+    """What FlagGems' package is made with besides its wheel."""
+    seed = root / "recipe/seed/flag-gems"
+    return [*seed.glob("*.py"), seed / "recipe.yaml", seed / "_flagos"]
 
 
 def compiler_variants(facts: dict[str, str]) -> dict[str, list[str]]:

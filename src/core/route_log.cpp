@@ -21,6 +21,11 @@ Table& table() {
   return *instance;
 }
 
+// People search logs for the earlier words of the two FlagGems slots.
+const char* log_word(const std::string& backend) {
+  return backend == "flaggems" ? "flagos_python" : backend == "flaggems_cpp" ? "flagos" : backend.c_str();
+}
+
 }  // namespace
 
 namespace log_switch {
@@ -41,7 +46,7 @@ Route* route(const std::string& op, const std::string& backend, const std::strin
 }
 
 void log_served(const Route& route) {
-  if (log_dispatch.load()) std::fprintf(stderr, "[flagos dispatch] %s -> %s\n", route.op.c_str(), route.backend.c_str());
+  if (log_dispatch.load()) std::fprintf(stderr, "[flagos dispatch] %s -> %s\n", route.op.c_str(), log_word(route.backend));
   if (log_fallback.load() && route.backend == "cpu")
     std::fprintf(stderr, "[flagos cpu_fallback] %s%s\n", route.op.find("::") == std::string::npos ? "aten::" : "",
                  route.op.c_str());

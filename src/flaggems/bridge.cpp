@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "operands.h"
 #include "python_call.h"
@@ -25,6 +26,22 @@ py::object& package() {
   return *module_;
 }
 
+// FlagGems reads the generator's state, and writes it back further on, in two steps: one draw at a time, or two threads would
+// get the same numbers. Whoever waits for the turn must not hold the interpreter, which the other needs.
+class Turn {
+ public:
+  explicit Turn(bool draws) {
+    if (!draws) return;
+    std::optional<py::gil_scoped_release> released;
+    if (PyGILState_Check()) released.emplace();
+    static auto* mutex = new std::recursive_mutex();
+    lock_ = std::unique_lock<std::recursive_mutex>(*mutex);
+  }
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+};
+
 class FlagGemsKernel final : public c10::OperatorKernel {
  public:
   FlagGemsKernel(std::string function, bool differentiable, Route** route)
@@ -36,6 +53,7 @@ class FlagGemsKernel final : public c10::OperatorKernel {
     if (!differentiable_) below_autograd.emplace();
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const c10::DeviceGuard on(bring_together(plan, stack));
+    const Turn turn(plan.random || op.hasTag(at::Tag::nondeterministic_seeded));
     call(op, plan, stack);
     served(*route_);
   }
@@ -64,6 +82,8 @@ class FlagGemsKernel final : public c10::OperatorKernel {
       push_results(op.schema(), callable()(*by_position, **by_name), stack, arguments);
     } catch (py::error_already_set& error) {
       report(error, plan);
+    } catch (const c10::TypeError& error) {
+      TORCH_CHECK(false, "flagos: ", plan.name, " (FlagGems' ", function_, "): ", error.what_without_backtrace());
     }
   }
 

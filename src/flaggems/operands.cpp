@@ -68,6 +68,9 @@ c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack) {
   });
   for (const auto& argument : plan.interesting) {
     const c10::IValue& value = (*stack)[stack->size() - plan.arguments + argument.position];
+    if (argument.kind == Kind::generator && value.isGenerator() && value.toGenerator().defined())
+      TORCH_CHECK(value.toGenerator().device().type() == kDevice, "Expected a 'flagos' device type for generator but found '",
+                  value.toGenerator().device().type(), "' (when calling ", plan.name, ")");
     if (!device && argument.kind == Kind::device && value.isDevice() && value.toDevice().type() == kDevice) device = value.toDevice();
   }
   const c10::impl::VirtualGuardImpl devices(kDevice);

@@ -58,6 +58,16 @@ int written_argument(const c10::FunctionSchema& schema, size_t index) {
   return -1;
 }
 
+std::string type_name(const py::object& value) { return py::str(py::type::of(value).attr("__name__")).cast<std::string>(); }
+
+c10::IValue checked(const py::object& value, const c10::TypePtr& type) {
+  try {
+    return torch::jit::toIValue(value, type);
+  } catch (const std::exception&) {
+    TORCH_CHECK_TYPE(false, "returned a ", type_name(value), " where a ", type->str(), " is wanted");
+  }
+}
+
 }  // namespace
 
 std::pair<py::tuple, py::dict> python_arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> arguments) {
@@ -86,7 +96,7 @@ void push_results(const c10::FunctionSchema& schema, const py::object& result, t
     else if (value.is_none() && returns[index].type()->isSubtypeOf(*c10::TensorType::get()))
       stack->emplace_back(at::Tensor());  // a gradient that was not asked for
     else
-      stack->push_back(torch::jit::toIValue(value, returns[index].type()));
+      stack->push_back(checked(value, returns[index].type()));
   };
   if (returns.empty()) return;
   if (returns.size() == 1) return push(0, result);
@@ -99,8 +109,8 @@ void push_results(const c10::FunctionSchema& schema, const py::object& result, t
     for (size_t i = 0; i < returns.size(); ++i) push(i, py::none());
     return;
   }
-  TORCH_CHECK(py::isinstance<py::sequence>(result) && py::len(result) == returns.size(), "the function returned ",
-              py::str(py::type::of(result)).cast<std::string>(), " where ", schema.name(), " returns ", returns.size(), " values");
+  TORCH_CHECK_TYPE(py::isinstance<py::sequence>(result) && py::len(result) == returns.size(), "returned a ", type_name(result),
+                   " where ", returns.size(), " values are wanted");
   const auto values = py::reinterpret_borrow<py::sequence>(result);
   for (size_t i = 0; i < returns.size(); ++i) push(i, py::object(values[i]));
 }

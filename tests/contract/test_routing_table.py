@@ -202,6 +202,18 @@ def test_the_default_file_follows_what_is_installed(tmp_path, monkeypatch):
     assert routes({}, ["host"]) == {"bmm": ("host", "backends_host.conf:1")}
 
 
+def test_a_shipped_file_can_be_chosen_by_name(tmp_path, monkeypatch):
+    (tmp_path / "shipped").mkdir()
+    monkeypatch.setattr(table_module, "SHIPPED", tmp_path / "shipped")
+    (tmp_path / "shipped/backends_x.conf").write_text("bmm = host\n")
+    monkeypatch.chdir(tmp_path)
+    assert routes({"FLAGOS_BACKEND_CONFIG": "backends_x.conf"}) == {"bmm": ("host", "backends_x.conf:1")}
+    (tmp_path / "backends_x.conf").write_text("mm = host\n")
+    assert list(routes({"FLAGOS_BACKEND_CONFIG": "backends_x.conf"})) == ["mm"], "a file of one's own comes first"
+    with pytest.raises(RoutingError, match="backends_y.conf: the routing file cannot be read"):
+        routes({"FLAGOS_BACKEND_CONFIG": "backends_y.conf"})
+
+
 def test_a_shipped_file_can_be_included_by_name(tmp_path, monkeypatch):
     shipped, own = tmp_path / "configs", tmp_path / "own"
     shipped.mkdir(), own.mkdir()

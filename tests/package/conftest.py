@@ -1,6 +1,7 @@
 """The built channel, its unpacked packages, and one environment installed from them.
 
-TORCH_FL_CHANNEL names another channel folder, TORCH_FL_SEED_CHANNEL the channel (folder or URL) of the dependencies.
+TORCH_FL_CHANNEL names another channel folder, TORCH_FL_SEED_CHANNEL the channel (folder or URL) of the dependencies,
+TORCH_FL_FLAGGEMS_CHANNEL the folder of the one with FlagGems and Triton.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from rattler import VirtualPackage, VirtualPackageOverrides, install, solve
+from rattler import RepoDataRecord, VirtualPackage, VirtualPackageOverrides, install, solve
 
 from flbuild import contents
 
@@ -51,6 +52,11 @@ def base_channel() -> str:
 
 
 @pytest.fixture(scope="session")
+def flaggems_channel() -> Path:
+    return needed_folder("TORCH_FL_FLAGGEMS_CHANNEL", ARTIFACTS / "seed-flaggems")
+
+
+@pytest.fixture(scope="session")
 def packages(channel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[contents.Package]:
     return contents.unpack_channel(channel, tmp_path_factory.mktemp("unpacked"))
 
@@ -59,6 +65,12 @@ def packages(channel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[co
 def runtime(packages: list[contents.Package]) -> contents.Package:
     """The runtime of the emulated platform: the one that any machine can install."""
     return next(package for package in packages if package.name == "torch-fl-runtime" and package.variant == "host")
+
+
+@pytest.fixture(scope="session")
+def flaggems(packages: list[contents.Package]) -> contents.Package:
+    """The FlagGems bridge of the emulated platform."""
+    return next(package for package in packages if package.name == "torch-fl-flaggems" and package.variant == "host")
 
 
 @dataclass(frozen=True)
@@ -86,12 +98,13 @@ class Environment:
         return done.stdout.strip()
 
 
-def make_environment(prefix: Path, channels: list[str], specs: list[str]) -> Environment:
-    async def make() -> None:
-        virtual = VirtualPackage.detect(VirtualPackageOverrides.from_env())
-        await install(await solve(channels, specs, virtual_packages=virtual), prefix, show_progress=False)
+def solved(channels: list[str], specs: list[str]) -> list[RepoDataRecord]:
+    virtual = VirtualPackage.detect(VirtualPackageOverrides.from_env())
+    return asyncio.run(solve(channels, specs, virtual_packages=virtual))
 
-    asyncio.run(make())
+
+def make_environment(prefix: Path, channels: list[str], specs: list[str]) -> Environment:
+    asyncio.run(install(solved(channels, specs), prefix, show_progress=False))
     return Environment(prefix)
 
 
@@ -100,3 +113,25 @@ def environment(channel: Path, base_channel: str, tmp_path_factory: pytest.TempP
     """The emulated platform, installed as a person would: by the metapackage's name."""
     specs = ["torch-fl", "torch-fl-platform * host_*", "torch-fl-tests", "pip"]
     return make_environment(tmp_path_factory.mktemp("environment") / "prefix", [channel.as_uri(), base_channel], specs)
+
+
+@pytest.fixture(scope="session")
+def solve_host(channel: Path, base_channel: str, flaggems_channel: Path):
+    """A function from match specs to {name: version} of the emulated platform, with all there is to choose from."""
+
+    def run(*specs: str) -> dict[str, str]:
+        channels = [channel.as_uri(), base_channel, flaggems_channel.as_uri()]
+        records = solved(channels, [*specs, "torch-fl-platform * host_*"])
+        return {record.name.normalized: str(record.version) for record in records}
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def flaggems_environment(
+    channel: Path, base_channel: str, flaggems_channel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Environment:
+    """The emulated platform with FlagGems, and nothing of the tests."""
+    channels = [channel.as_uri(), base_channel, flaggems_channel.as_uri()]
+    specs = ["torch-fl", "torch-fl-flaggems", "torch-fl-platform * host_*", "pip"]
+    return make_environment(tmp_path_factory.mktemp("flaggems") / "prefix", channels, specs)

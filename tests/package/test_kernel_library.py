@@ -19,7 +19,7 @@ static Tensor sum_for_product(const Tensor& self, const Tensor& other) {        
 static Tensor again(const Tensor& self) { return at::neg(self).add(100); }               // calls its own operator
 static Tensor fails(const Tensor& self) { TORCH_CHECK(false, "this kernel fails"); }
 
-FLAGOS_KERNELS(table) {
+FLAGOS_KERNELS("stub", table) {
   table.add<"abs", &one_more>();
   table.add<"mul.Tensor", &sum_for_product>({.may_decline = true});
   table.add<"neg", &again>();
@@ -98,8 +98,14 @@ def test_gradients_follow_pytorchs_formulas(run):
     assert run(code) == "[1.0, -1.0]"
 
 
+def test_a_chain_goes_on_after_a_slot_that_lacks_the_kernel(run, tmp_path):
+    (tmp_path / "chain.conf").write_text("abs = cuda, stub, none\nneg = musa[ndim=1], none\n")
+    code = "print(x.abs().tolist(), x.neg().tolist())"
+    assert run(code, FLAGOS_BACKEND_CONFIG=str(tmp_path / "chain.conf")) == "[3.0, -2.0] [-2.0, 3.0]"
+
+
 def test_a_library_that_is_none_is_said(environment, tmp_path):
     (tmp_path / "libtorch_fl_kernels_broken.so").write_bytes(b"no library")
     done = environment.run("python", "-c", "import torch_fl", FLAGOS_KERNEL_PATH=str(tmp_path))
     assert done.returncode == 1
-    assert "ImportError: flagos: the kernels of slot 'broken' cannot be loaded" in done.stderr
+    assert "ImportError: flagos: the kernel library " in done.stderr and "libtorch_fl_kernels_broken.so" in done.stderr

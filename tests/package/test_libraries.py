@@ -50,6 +50,12 @@ def test_the_extension_shows_its_module_and_nothing_else(runtime):
     assert {name for name in named(runtime, r"_C\..*\.so").exported if not name.startswith("_Z")} == {"PyInit__C"}
 
 
+def test_the_bridge_shows_its_entry_and_nothing_else(flaggems):
+    assert [library.path.name for library in flaggems.libraries] == ["libtorch_fl_flaggems.so"]
+    exported = {name for name in flaggems.libraries[0].exported if not name.startswith("_Z")}
+    assert exported == {"flagos_kernels_entry"}
+
+
 def test_only_the_extension_knows_the_interpreter(runtime):
     for library in runtime.libraries:
         if not library.path.name.startswith("_C."):
@@ -58,43 +64,49 @@ def test_only_the_extension_knows_the_interpreter(runtime):
 
 
 @pytest.mark.parametrize("layout", ["lib", "lib/python3.11/site-packages/torch/lib"])
-def test_both_layouts_of_libtorch_are_found(runtime, tmp_path, layout):
+def test_both_layouts_of_libtorch_are_found(runtime, flaggems, tmp_path, layout):
     """conda-forge has libtorch's libraries in lib/, a wheel has them beside the Python package."""
     version = next(name for name in runtime.files if "/site-packages/" in name).split("/")[1]
     torch = tmp_path / layout.replace("python3.11", version)
     torch.mkdir(parents=True)
     for name in TORCH:
         (torch / name).touch()
-    for library in runtime.libraries:
-        place = tmp_path / library.path.relative_to(runtime.root)
+    places = [
+        (tmp_path / library.path.relative_to(package.root), library)
+        for package in (runtime, flaggems)
+        for library in package.libraries
+    ]
+    for place, library in places:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(library.path.read_bytes())
-    for library in runtime.libraries:
-        here = Elf(tmp_path / library.path.relative_to(runtime.root))
+    for here in (Elf(place) for place, _ in places):
         missing = [name for name in here.needed if name not in SYSTEM and here.resolve(name) is None]
         assert missing == [], f"{here.path.name} looks in {here.run_paths}"
 
 
-def test_every_undefined_symbol_is_explained_by_a_needed_library(runtime, environment):
+def test_every_undefined_symbol_is_explained_by_a_needed_library(runtime, flaggems, flaggems_environment):
     listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     system = dict(re.findall(r"^\s*(\S+) \(.*x86-64.*\) => (\S+)$", listing, re.MULTILINE))
-    interpreter = Elf((environment.prefix / "bin" / "python").resolve())
+    prefix = flaggems_environment.prefix
+    interpreter = Elf((prefix / "bin" / "python").resolve())
     python = interpreter.exported | {
         symbol
         for name in interpreter.needed
         if name.startswith("libpython")
-        for symbol in Elf(find(interpreter, name, system, environment)).exported
+        for symbol in Elf(find(interpreter, name, system, prefix)).exported
     }
-    for record in runtime.libraries:
-        library = Elf(environment.prefix / record.path.relative_to(runtime.root))
-        explained = set(python) if library.path.name.startswith("_C.") else set()
-        for name in library.needed:
-            explained |= Elf(find(library, name, system, environment)).exported
-        assert library.undefined - explained == set(), library.path.name
+    for package in (runtime, flaggems):
+        for record in package.libraries:
+            library = Elf(prefix / record.path.relative_to(package.root))
+            # The bridge is loaded into a process that runs Python, and calls FlagGems' functions.
+            explained = set(python) if library.path.name.startswith(("_C.", "libtorch_fl_flaggems")) else set()
+            for name in library.needed:
+                explained |= Elf(find(library, name, system, prefix)).exported
+            assert library.undefined - explained == set(), library.path.name
 
 
-def find(library: Elf, name: str, system: dict[str, str], environment) -> Path:
-    found = library.resolve(name) or environment.prefix / "lib" / name
+def find(library: Elf, name: str, system: dict[str, str], prefix: Path) -> Path:
+    found = library.resolve(name) or prefix / "lib" / name
     found = found if found.exists() else Path(system.get(name, ""))
     assert found.is_file(), f"{library.path.name} needs {name}, which is nowhere"
     return found

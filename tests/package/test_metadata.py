@@ -27,14 +27,15 @@ def depends(package: contents.Package) -> dict[str, str]:
 
 
 def test_the_host_platform_has_these_packages(packages):
-    assert set(by_name(packages)) == {"torch-fl", "torch-fl-platform", "torch-fl-runtime", "torch-fl-tests"}
+    shared = {"torch-fl-tests", "torch-fl-triton-host"}
+    assert set(by_name(packages)) == shared | {"torch-fl", "torch-fl-platform", "torch-fl-runtime", "torch-fl-flaggems"}
 
 
 def test_versions_and_build_strings_are_readable(packages):
     known = {variant.build_prefix: variant for platform in load_all() for variant in variants(platform)}
     for package in packages:
-        if package.name == "torch-fl-tests":
-            assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build)
+        if package.name in ("torch-fl-tests", "torch-fl-triton-host"):
+            assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build) and package.index["version"] == VERSION
         elif package.name == "torch-fl-platform":
             assert package.index["version"] == "1" and package.build == f"{package.variant}_0"
         else:
@@ -76,4 +77,6 @@ def test_siblings_are_pinned_exactly_and_noarch_ones_by_version(packages, runtim
     assert depends(found["torch-fl"]) == {"torch-fl-runtime": f"=={VERSION} {runtime.build}"}
     tests = found["torch-fl-tests"].index
     assert tests["noarch"] == "python" and f"torch-fl-runtime =={VERSION}" in tests["depends"]
+    assert depends(found["torch-fl-flaggems"])["torch-fl-runtime"] == f"=={VERSION} {runtime.build}"
+    assert depends(found["torch-fl-flaggems"])["torch-fl-triton-host"] == f"=={VERSION}"
     assert found["torch-fl-platform"].index["noarch"] == "generic" and depends(found["torch-fl-platform"]) == {}

@@ -83,6 +83,14 @@ def test_a_virtual_package_gates_and_outranks(write):
         ('python = ["3.12"]', 'python = "3.12"', "python"),
         ('sonames = ["libmetaldriver.so*"]', 'sonames = ["*"]', "sonames.0: "),
         ('hardware = "a card"', 'hardware = "a card"\nemulated = true', "an emulated platform has no [sdk]"),
+        ("vendor = true", "optional = ['vendor']", "kernels.optional names vendor, which the platform does not have"),
+        ("vendor = true", "flaggems = true", "kernels.flaggems needs pins.flaggems"),
+        (
+            "vendor = true",
+            "flaggems = true\n[pins]\nflaggems = '5.0.2'",
+            "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree",
+        ),
+        ("vendor = true", "optional = ['cuda']", "kernels.optional.0: "),
         ('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]', "there is no file run.json"),
         ("[sdk]", "[sdk", "not TOML 1.0"),
     ],
@@ -99,6 +107,22 @@ def test_a_fault_gets_one_sentence_with_file_and_key(write, old, new, sentence):
 def test_a_folder_without_platforms_says_so(tmp_path):
     with pytest.raises(PlatformError, match="no <id>/platform.toml"):
         load_all(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pins", "flaggems", "triton"),
+    [
+        ('flaggems = "5.0.2"\ntriton = "3.7.*"', "flag-gems ==5.0.2", "triton 3.7.*"),
+        ('flaggems = "unknown"\ntriton = "3.1.*"\nflagtree = "0.5.*"', "flag-gems", "flagtree 0.5.*"),
+    ],
+)
+@pytest.mark.parametrize(("optional", "word"), [("", "yes"), ("optional = ['flaggems']\n", "optional")])
+def test_flaggems_is_pinned_by_the_platform_and_may_be_optional(write, pins, flaggems, triton, optional, word):
+    text = VENDOR.replace("vendor = true\n", f"flaggems = true\n{optional}\n[pins]\n{pins}\n")
+    for variant in variants(load(write(text))):
+        keys = sync.variant_keys(variant)
+        assert (keys["flagos_flaggems"], keys["flagos_vendor_kernels"]) == (word, "no")
+        assert (keys["flagos_flaggems_spec"], keys["flagos_triton_spec"]) == (flaggems, triton)
 
 
 def test_status_is_computed_from_evidence(write):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import tomllib
 from rattler_build import Stage0Recipe, VariantConfig
 from ruamel.yaml import YAML
 
@@ -40,6 +41,8 @@ def test_the_script_environment_carries_every_key_that_can_change_the_compile(do
         "flagos_gate",
         "flagos_sonames",
         "flagos_emulated",
+        "flagos_flaggems_spec",
+        "flagos_triton_spec",
     }
     every = {key for platform in load_all() for variant in variants(platform) for key in variant_keys(variant)}
     assert given == every - selection_only | {"python", "pytorch"}
@@ -53,6 +56,7 @@ def test_there_is_one_staging_output_and_the_packages(document):
         "torch-fl-runtime",
         "torch-fl-vendor-kernels",
         "torch-fl-flaggems",
+        "torch-fl-triton-host",
         "torch-fl",
         "torch-fl-platform",
         "torch-fl-tests",
@@ -62,9 +66,41 @@ def test_there_is_one_staging_output_and_the_packages(document):
 def test_outputs_with_nothing_to_hold_are_skipped_by_a_rule(document):
     skips = {name: output["build"].get("skip") for name, output in outputs(document).items()}
     assert {name: rule for name, rule in skips.items() if rule} == {
-        "torch-fl-vendor-kernels": ['flagos_vendor_kernels != "yes"'],
-        "torch-fl-flaggems": ['flagos_flaggems != "yes"'],
+        "torch-fl-vendor-kernels": ['flagos_vendor_kernels == "no"'],
+        "torch-fl-flaggems": ['flagos_flaggems == "no"'],
+        "torch-fl-triton-host": ['flagos_emulated != "yes"'],
     }
+
+
+def test_the_metapackage_brings_no_optional_kernels(document):
+    run = outputs(document)["torch-fl"]["requirements"]["run"]
+    conditions = {part["if"] for part in run if isinstance(part, dict)}
+    assert conditions == {'flagos_vendor_kernels == "yes"', 'flagos_flaggems == "yes"'}
+
+
+def test_the_triton_back_end_is_for_the_triton_of_the_emulated_platform(document):
+    (host,) = [platform for platform in load_all() if platform.emulated]
+    needs = outputs(document)["torch-fl-triton-host"]["requirements"]["run"]
+    assert host.pins.triton_spec in needs
+
+
+def test_the_triton_back_end_asks_for_what_its_own_metadata_say(document):
+    output = outputs(document)["torch-fl-triton-host"]["requirements"]
+    metadata = tomllib.loads((ROOT / "triton-host" / "pyproject.toml").read_text())
+    declared = {re.sub(r" ", "", spec) for spec in metadata["project"]["dependencies"]}
+    assert declared <= {spec.replace(" ", "") for spec in output["run"]}
+    assert f"python {metadata['project']['requires-python']}" in output["run"]
+    backend = {spec.replace(" ", "") for spec in output["host"]}
+    assert set(metadata["build-system"]["requires"]) <= backend
+
+
+def test_what_flaggems_holds_the_runtime_leaves_out(document):
+    """Each staged file is in exactly one package."""
+    made = outputs(document)
+    ours = [name for name in made["torch-fl-flaggems"]["build"]["files"] if "site_packages" in name]
+    assert made["torch-fl-runtime"]["build"]["files"]["exclude"] == ours
+    listed = (ROOT / "recipe/outputs/torch-fl-build/dist_info.py").read_text()
+    assert [name for name in ours if name.split("}}/")[1].replace("**", "*") not in listed] == []
 
 
 def test_splitting_outputs_check_links_and_contents(document):

@@ -18,9 +18,9 @@ def clone(tmp_path):
     """A copy of the files that the synchronisation reads and writes."""
     for name in ("src/platforms", "variants", "recipe", "flbuild"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
-    (tmp_path / "python/torch_fl").mkdir(parents=True)
-    (tmp_path / "docs").mkdir()
-    for name in ("python/torch_fl/_version.py", "pixi.toml", "README.md", "docs/opinfo.json"):
+    repeated = "triton-host/torch_fl_triton_host/_version.py"
+    for name in ("python/torch_fl/_version.py", repeated, "pixi.toml", "README.md", "docs/opinfo.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -45,8 +45,8 @@ def test_drift_is_named_and_repaired(clone):
     facts = clone / "src/platforms/host/platform.toml"
     facts.write_text(
         facts.read_text()
-        .replace('slots = ["host"]', 'slots = ["host"]\nflaggems = true')
-        .replace("\nflaggems = false", "\n")
+        .replace("\nflaggems = true", "\nflaggems = false")
+        .replace('\noptional = ["flaggems"]', "\noptional = []")
     )
     (clone / "variants" / "gone-1.0.yaml").write_text("flagos_platform: [gone]\n")
     (clone / "python/torch_fl/_version.py").write_text('__version__ = "0.9.7"\n')
@@ -56,12 +56,15 @@ def test_drift_is_named_and_repaired(clone):
         "variants/host.yaml",
         "variants/gone-1.0.yaml",
         "recipe/recipe.yaml",
+        "triton-host/torch_fl_triton_host/_version.py",
     }
     assert "run: python -m flbuild.sync" in text
     assert command(clone)[0] == 0
     assert command(clone, "--check") == (0, "")
     assert not (clone / "variants" / "gone-1.0.yaml").exists()
     assert '  version: "0.9.7"' in (clone / "recipe/recipe.yaml").read_text()
+    assert '__version__ = "0.9.7"' in (clone / "triton-host/torch_fl_triton_host/_version.py").read_text()
+    assert 'flagos_flaggems:\n  - "no"' in (clone / "variants/host.yaml").read_text()
 
 
 def test_writing_twice_changes_nothing(clone):
@@ -86,7 +89,10 @@ def test_missing_markers_get_a_sentence(clone):
 def test_the_percentage_of_the_readme_is_that_of_the_report(clone):
     path = clone / "docs/opinfo.json"
     summary = json.loads(path.read_text())
-    families = {"unary": {"cases": 2470, "refused": 1, "pass": 1234}, "modules": {"cases": 31, "refused": 0, "pass": 16}}
+    families = {
+        "unary": {"cases": 2470, "refused": 1, "pass": 1234},
+        "modules": {"cases": 31, "refused": 0, "pass": 16},
+    }
     totals = summary["totals"] | {"cases": 2501, "refused": 1, "pass": 1250}
     path.write_text(json.dumps(summary | {"families": families, "totals": totals}))
     assert "README.md: is out of step" in command(clone, "--check")[1]

@@ -28,14 +28,30 @@ def test_every_variant_has_its_packages_and_no_other(packages):
     names = {variant: {p.name for p in packages if p.variant == variant} for variant in VARIANTS}
     always = {"torch-fl", "torch-fl-runtime", "torch-fl-platform"}
     assert names == {
-        "host": always,
+        "host": always | {"torch-fl-flaggems"},
         "plain_psdk3813": always | {"torch-fl-vendor-kernels"},
         "stub_stubsdk128": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
         "stub_stubsdk1301": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
     }
-    assert [p.file.name for p in packages if p.name == "torch-fl-tests"] == [
-        p.file.name for p in packages if p.name == "torch-fl-tests"
-    ][:1]
+    for noarch in ("torch-fl-tests", "torch-fl-triton-host"):
+        assert len([package for package in packages if package.name == noarch]) == 1
+
+
+def test_flaggems_needs_what_platform_toml_pins(packages):
+    """And an emulated platform, whose Triton has no card, the back end that runs kernels on the host."""
+    ordinary = {"torch-fl-runtime", "python_abi", "__glibc"}
+    needs = {
+        package.variant: {spec for spec in package.index["depends"] if spec.split()[0] not in ordinary}
+        for package in packages
+        if package.name == "torch-fl-flaggems"
+    }
+    card = {"flag-gems 5.0.*", "flagtree 0.5.*", "pydantic >=2"}
+    version = next(package.index["version"] for package in packages if package.name == "torch-fl-runtime")
+    assert needs == {
+        "host": {"flag-gems ==5.0.2", "triton 3.7.*", "pydantic >=2", f"torch-fl-triton-host =={version}"},
+        "stub_stubsdk128": card,
+        "stub_stubsdk1301": card,
+    }
 
 
 def test_libraries_were_compiled_for_their_variant(packages):

@@ -1,6 +1,7 @@
 """``torch-fl routes``: which backend serves which operator, and why."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,6 +39,7 @@ def _fail(sentence: str) -> None:
 
 def _check(file: Path, as_json: bool) -> None:
     from torch_fl import _C, routing
+    from torch_fl.routing import missing
 
     errors: list[routing.RoutingError] = []
     installed = routing.of_core(_C)
@@ -46,10 +48,10 @@ def _check(file: Path, as_json: bool) -> None:
         typer.echo(f"torch-fl: {error}", err=True)
     if errors:
         _fail(f"{len(errors)} error{'s' if len(errors) > 1 else ''} in {file}")
-    try:
-        routing.report_missing(table, installed)
-    except routing.RoutingError as error:
-        _fail(str(error))
+    if lacking := missing.missing(table):
+        typer.echo(f"torch-fl: {missing.describe(lacking, installed)}", err=True)
+        if missing.strict(os.environ):
+            raise typer.Exit(1)
     _print([_row(route) for route in table], as_json, empty=f"{file}: no routes, no errors")
 
 

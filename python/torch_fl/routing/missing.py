@@ -26,20 +26,29 @@ def missing(routes: Iterable[Route]) -> list[Route]:
     ]
 
 
+def strict(environ: Mapping[str, str]) -> bool:
+    """Whether :func:`missing` routes are an error.
+
+    Raises:
+        RoutingError: ``FLAGOS_STRICT_ROUTES`` is neither 0 nor 1.
+    """
+    word = environ.get(STRICT_VARIABLE) or "0"
+    if word not in ("0", "1"):
+        raise RoutingError(Location(STRICT_VARIABLE), f"'{word}' is neither 0 nor 1")
+    return word == "1"
+
+
 def report_missing(routes: Iterable[Route], installed: Installed, environ: Mapping[str, str] | None = None) -> None:
     """Warn once about :func:`missing` routes, with their number and the remedy.
 
     Raises:
-        RoutingError: there are such routes and ``FLAGOS_STRICT_ROUTES`` is 1; or the variable is neither 0 nor 1.
+        RoutingError: there are such routes and they are an error (:func:`strict`).
     """
-    environ = os.environ if environ is None else environ
-    strict = environ.get(STRICT_VARIABLE) or "0"
-    if strict not in ("0", "1"):
-        raise RoutingError(Location(STRICT_VARIABLE), f"'{strict}' is neither 0 nor 1")
+    fatal = strict(os.environ if environ is None else environ)
     if not (lacking := missing(routes)):
         return
-    sentence = _sentence(lacking, installed)
-    if strict == "1":
+    sentence = describe(lacking, installed)
+    if fatal:
         raise RoutingError(Location(STRICT_VARIABLE), sentence)
     warnings.warn(
         f"{sentence} ('torch-fl routes --missing' lists them; {STRICT_VARIABLE}=1 makes this an error)",
@@ -48,7 +57,8 @@ def report_missing(routes: Iterable[Route], installed: Installed, environ: Mappi
     )
 
 
-def _sentence(lacking: list[Route], installed: Installed) -> str:
+def describe(lacking: list[Route], installed: Installed) -> str:
+    """One sentence: how many, the first few, and the remedy."""
     slots = sorted({link.backend for route in lacking for link in route.chain if link.missing})
     shown = ", ".join(route.operator for route in lacking[:_SHOWN])
     more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""

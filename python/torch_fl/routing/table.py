@@ -76,11 +76,7 @@ def load(platform: str, installed: Installed, environ: Mapping[str, str] | None 
         RoutingError: a file or variable that cannot be used, with its place.
     """
     environ = os.environ if environ is None else environ
-    if chosen := environ.get(FILE_VARIABLE):
-        path, label = Path(chosen), chosen
-    else:
-        path = default_file(platform, installed.slots)
-        label = path.name
+    path, label = _chosen_file(platform, installed.slots, environ)
     routes = {route.operator: route for route in read_table(path, installed, label)}
     unforced = []
     if fitting := _forced_slots(environ, installed):
@@ -90,6 +86,14 @@ def load(platform: str, installed: Installed, environ: Mapping[str, str] | None 
         routes.update((op, Route(op, (Link(slot),), FORCE_VARIABLE)) for op, slot in forced.items())
     routes.update(_operator_variables(environ, installed))
     return Table(list(routes.values()), unforced)
+
+
+def _chosen_file(platform: str, slots: Iterable[str], environ: Mapping[str, str]) -> tuple[Path, str]:
+    if chosen := environ.get(FILE_VARIABLE):
+        shipped = SHIPPED / chosen  # one of ours by its name, unless there is such a file here
+        return (shipped if shipped.is_file() and not Path(chosen).exists() else Path(chosen)), chosen
+    path = default_file(platform, slots)
+    return path, path.name
 
 
 def default_file(platform: str, slots: Iterable[str]) -> Path:

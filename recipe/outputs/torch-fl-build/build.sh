@@ -4,6 +4,7 @@ set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1  # running Python must not add files to the packages
 
 if [ "$FLAGOS_SDK_VERSION" = none ]; then sdk_version=; else sdk_version=$FLAGOS_SDK_VERSION; fi
+if [ "$FLAGOS_FLAGGEMS" = no ]; then flaggems=OFF; else flaggems=ON; fi
 site_packages=${SP_DIR#"$PREFIX"/}
 
 # A compiler cache, where there is one, must not see that every build has folders of its own.
@@ -20,6 +21,7 @@ cmake -S . -B build -G Ninja ${CMAKE_ARGS:-} \
   -DPython_EXECUTABLE="$PYTHON" \
   -DTORCH_FL_PLATFORM="$FLAGOS_PLATFORM" \
   -DTORCH_FL_SDK_VERSION="$sdk_version" \
+  -DTORCH_FL_FLAGGEMS=$flaggems \
   -DTORCH_FL_PYTHON_DIR="$site_packages/torch_fl" \
   -DTORCH_FL_LIB_DIR=lib \
   -DTORCH_FL_INCLUDE_DIR=include/torch_fl

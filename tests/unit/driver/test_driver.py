@@ -80,6 +80,13 @@ def test_testing_what_has_no_tests_is_refused(drive) -> None:
     assert "torch-fl-tests was not built for plain" in document["error"]
 
 
+@pytest.mark.parametrize("arguments", [["--flaggems"], ["--test", "--suite", "flaggems"]], ids=" ".join)
+def test_flaggems_is_refused_where_the_platform_has_none(drive, arguments: list[str]) -> None:
+    status, document, _ = drive("plain", *arguments)
+    assert status == 1
+    assert document["error"] == "torch-fl-flaggems is not built for plain; see [kernels] in its platform.toml."
+
+
 def test_an_example_is_run_when_the_environment_is_new(toy: Layout, drive) -> None:
     (toy.root / "examples").mkdir()
     (toy.root / "examples/digits.py").write_text("raise SystemExit(3)\n")

@@ -91,5 +91,5 @@ def test_no_solution_is_a_sentence(tmp_path: Path, channel: Path) -> None:
 
 def test_the_exact_builds_are_asked_for() -> None:
     files = ("linux-64/torch-fl-0.1.0-host_py311_h1_0.conda", "noarch/torch-fl-tests-0.1.0-pyh4_0.conda")
-    assert solve.specs(files, with_tests=False) == ["torch-fl ==0.1.0 host_py311_h1_0"]
-    assert solve.specs(files, with_tests=True)[1] == "torch-fl-tests ==0.1.0 pyh4_0"
+    assert solve.specs(files) == ["torch-fl ==0.1.0 host_py311_h1_0"]
+    assert solve.specs(files, solve.TEST_PACKAGE)[1] == "torch-fl-tests ==0.1.0 pyh4_0"

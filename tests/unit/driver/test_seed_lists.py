@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from flbuild.platforms import load
 from flbuild.seed.pin import Pin, needed_on_cpu
 
 ROOT = Path(__file__).parents[3]
 SEED = ROOT / "recipe/seed/wheels"
-LISTS = sorted([*SEED.glob("py*.txt"), *(ROOT / "flbuild/requirements").glob("py*.txt")])
+FLAGGEMS = ROOT / "recipe/seed/flag-gems/requirements"
+LISTS = sorted(file for folder in (SEED, FLAGGEMS, ROOT / "flbuild/requirements") for file in folder.glob("py*.txt"))
 VERSIONS = ("py310", "py311", "py312", "py313")
 
 
@@ -24,7 +27,7 @@ def pins(path: Path) -> dict[str, str]:
     return {match[1]: match[2] for match in matches}
 
 
-@pytest.mark.parametrize("path", LISTS, ids=lambda p: f"{p.parent.name}-{p.stem}")
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: f"{p.parents[1].name}-{p.stem}")
 def test_every_line_is_exact_and_hashed(path: Path) -> None:
     assert pins(path)
     assert re.search(r"^# download-bytes: \d+$", path.read_text(), re.MULTILINE)
@@ -45,6 +48,21 @@ def test_each_version_has_what_it_needs(version: str) -> None:
 
 def test_the_cpu_build_is_of_the_same_release() -> None:
     assert pins(SEED / "py311-cpu.txt") == {"torch": "2.13.0+cpu"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_flaggems_has_its_versions_and_nothing_that_the_seed_has(version: str) -> None:
+    pinned = pins(FLAGGEMS / f"{version}.txt")
+    assert (pinned["flag-gems"], pinned["triton"]) == ("5.0.2", "3.7.1") and "sqlalchemy" in pinned
+    assert not pinned.keys() & pins(SEED / f"{version}.txt").keys()
+    assert pinned["triton"] == pins(SEED / f"{version}-cuda.txt")["triton"]  # one Triton, whichever torch there is
+
+
+def test_the_versions_are_those_of_the_host_platform() -> None:
+    host = load(ROOT / "src/platforms/host/platform.toml").pins
+    pinned = pins(FLAGGEMS / "py311.txt")
+    assert host.flaggems == pinned["flag-gems"]
+    assert fnmatchcase(pinned["triton"], host.triton)
 
 
 def test_what_only_an_accelerator_build_needs_is_told_apart() -> None:

@@ -68,6 +68,26 @@ def test_a_licence_that_is_no_expression_is_a_reference() -> None:
     assert wheel.spdx("The Great Licence, see file") == wheel.LICENSE_UNKNOWN
 
 
+def test_licences_go_with_the_recipe(make_wheel, tmp_path: Path) -> None:
+    files = {
+        "app.py": "",
+        "app/licenses/no": "",
+        "app-2.0.dist-info/licenses/LICENSE": "ours",
+        "app-2.0.dist-info/licenses/bundled/x/NOTICE.txt": "theirs",
+        "app-2.0.dist-info/COPYING.LESSER": "old place",
+    }
+    known = Wheel.read(make_wheel("app", "2.0", files))
+    known.extract_licenses(tmp_path / "licenses")
+    found = {f.relative_to(tmp_path).as_posix(): f.read_text() for f in tmp_path.rglob("licenses/**/*") if f.is_file()}
+    assert found == {
+        "licenses/LICENSE": "ours",
+        "licenses/bundled/x/NOTICE.txt": "theirs",
+        "licenses/COPYING.LESSER": "old place",
+    }
+    assert wheel.recipe(known, {}, "code")["about"]["license_file"] == "licenses/"
+    assert "license_file" not in wheel.recipe(Wheel.read(make_wheel("bare", "1", {"b.py": ""})), {}, "code")["about"]
+
+
 def test_unpacking(make_wheel, tmp_path: Path) -> None:
     file = make_wheel(
         "app",

@@ -25,6 +25,23 @@ def test_entries_comments_and_blank_lines(tmp_path):
     assert str(entries[1].chain[0].location) == "r.conf:4:4"
 
 
+def test_words_keep_their_place_and_lines_their_comment(tmp_path):
+    (entry,) = parse(tmp_path, "mm = a[ndim>=2|3], b  #  c # d")
+    assert entry.comment == "c # d"
+    (condition,) = entry.chain[0].conditions
+    places = [condition.subject, condition.relation, *condition.values, entry.chain[1].backend]
+    assert [str(word.location) for word in places] == [f"r.conf:1:{n}" for n in (8, 12, 14, 16, 20)]
+    assert str(condition) == "ndim>=2|3"
+
+
+def test_reported_errors_leave_the_other_lines(tmp_path):
+    (tmp_path / "a.conf").write_text("mm = a\nbmm == b\nmm = c\ninclude a.conf\nabs = d\n")
+    errors_found = []
+    entries = parser.parse_file(tmp_path / "a.conf", "a.conf", errors_found.append)
+    assert [entry.operator for entry in entries] == ["mm", "abs"]
+    assert [str(error.location) for error in errors_found] == ["a.conf:2:6", "a.conf:3:1", "a.conf:4:9"]
+
+
 def test_chain_with_conditions(tmp_path):
     (entry,) = parse(tmp_path, "add.Tensor = flaggems[dtype!=float64|complex64, ndim<=5], musa, none")
     flaggems, musa, none = entry.chain

@@ -1,0 +1,49 @@
+"""Which kernels do the work in a demonstration: choose them, and show how often each was called."""
+
+import os
+import sys
+
+import torch
+import torch_fl
+
+BACKENDS = ("flaggems", "cpu")
+
+
+def use_backend(word: str | None) -> None:
+    """Start the program again with the routing file of `word`, since routes are read when the device starts.
+
+    None keeps what is in force.
+    """
+    if word is None:
+        return
+    platform = torch_fl._build_accelerator()
+    chosen = f"backends_{platform}_flaggems.conf" if word == "flaggems" else f"backends_{platform}.conf"
+    if os.environ.get("FLAGOS_BACKEND_CONFIG") != chosen:
+        os.environ["FLAGOS_BACKEND_CONFIG"] = chosen
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def flaggems_calls() -> int:
+    """Calls that FlagGems' kernels have served."""
+    return sum(calls for (_, backend), calls in torch.flagos.dispatch_counts().items() if backend.startswith("flaggems"))
+
+
+def show() -> None:
+    """Which kernels served which operators, most called first, and how many Triton kernels were launched."""
+    counts = sorted(torch.flagos.dispatch_counts().items(), key=lambda item: -item[1])
+    by_backend: dict[str, list[str]] = {}
+    for (op, backend), calls in counts:
+        by_backend.setdefault(backend, []).append(f"{op} x{calls}")
+    for backend, ops in by_backend.items():
+        shown = ", ".join(ops[:8])
+        more = f" and {len(ops) - 8} more operators" if len(ops) > 8 else ""
+        print(f"kernels '{backend}': {shown}{more}")
+    host = sys.modules.get("torch_fl_triton_host")
+    if host is not None and (launches := host.launches()):
+        print(f"{sum(launches.values())} launches of {len(launches)} Triton kernels, run on the CPU by torch-fl-triton-host")
+
+
+def check_flaggems(word: str | None) -> None:
+    """End the program where FlagGems was asked for and served nothing."""
+    if word == "flaggems" and not flaggems_calls():
+        raise SystemExit("no FlagGems kernel ran; see `torch-fl routes --missing`")

@@ -1,0 +1,1 @@
+"""Fused operators of this vendor alone: none."""

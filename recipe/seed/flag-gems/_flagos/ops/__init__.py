@@ -1,0 +1,1 @@
+"""Operators of this vendor alone: none, the general ones are the point."""
