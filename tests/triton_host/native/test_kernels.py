@@ -7,7 +7,6 @@ import textwrap
 
 import numpy as np
 import pytest
-
 from torch_fl_triton_host.native import Unsupported, source
 from torch_fl_triton_host.ttir import parse
 
@@ -132,7 +131,9 @@ REDUCE = """
 def test_a_sum_and_the_place_of_the_largest(build, axis, rows, columns):
     left = columns if axis == 0 else rows
     numbers = "%r3" if axis == 0 else "%c2"
-    body = REDUCE.format(rows=rows, columns=columns) + f"""
+    body = (
+        REDUCE.format(rows=rows, columns=columns)
+        + f"""
     %s = "tt.reduce"(%v) <{{axis = {axis} : i32}}> ({{
     ^bb0(%a: f32, %b: f32):
       %t = arith.addf %a, %b : f32
@@ -156,6 +157,7 @@ def test_a_sum_and_the_place_of_the_largest(build, axis, rows, columns):
     %z1 = tt.splat %z : !tt.ptr<i32> -> tensor<{left}x!tt.ptr<i32>>
     %z2 = tt.addptr %z1, %l : tensor<{left}x!tt.ptr<i32>>, tensor<{left}xi32>
     tt.store %z2, %m#1 : tensor<{left}x!tt.ptr<i32>>"""
+    )
     kernel = build(module(body, "%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<i32>"))
     x = np.random.default_rng(1).integers(-3, 3, (rows, columns)).astype(np.float32)
     y, z = np.zeros(left, np.float32), np.zeros(left, np.int32)
@@ -167,7 +169,9 @@ def test_a_sum_and_the_place_of_the_largest(build, axis, rows, columns):
 @pytest.mark.parametrize("reverse", ["false", "true"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_scan_in_both_directions(build, axis, reverse):
-    body = REDUCE.format(rows=8, columns=16) + f"""
+    body = (
+        REDUCE.format(rows=8, columns=16)
+        + f"""
     %s = "tt.scan"(%v) <{{axis = {axis} : i32, reverse = {reverse}}}> ({{
     ^bb0(%a: f32, %b: f32):
       %t = arith.addf %a, %b : f32
@@ -176,6 +180,7 @@ def test_a_scan_in_both_directions(build, axis, reverse):
     %y1 = tt.splat %y : !tt.ptr<f32> -> tensor<8x16x!tt.ptr<f32>>
     %y2 = tt.addptr %y1, %o : tensor<8x16x!tt.ptr<f32>>, tensor<8x16xi32>
     tt.store %y2, %s : tensor<8x16x!tt.ptr<f32>>"""
+    )
     kernel = build(module(body, "%x: !tt.ptr<f32>, %y: !tt.ptr<f32>"))
     x, y = np.arange(128, dtype=np.float32).reshape(8, 16), np.zeros((8, 16), np.float32)
     run(kernel, x, y)
@@ -213,6 +218,7 @@ def test_carried_tensors_may_change_places(build):
 @pytest.mark.parametrize("kind", ["f32", "f16", "f64"])
 def test_a_product_of_matrices(build, rows, columns, inner, kind):
     total = "f64" if kind == "f64" else "f32"
+
     def tile(name, pointer, r, c, element):
         return textwrap.dedent(f"""
         %{name}r = tt.make_range {{end = {r} : i32, start = 0 : i32}} : tensor<{r}xi32>
@@ -227,7 +233,11 @@ def test_a_product_of_matrices(build, rows, columns, inner, kind):
         %{name}s = tt.splat %{pointer} : !tt.ptr<{element}> -> tensor<{r}x{c}x!tt.ptr<{element}>>
         %{name}p = tt.addptr %{name}s, %{name}o : tensor<{r}x{c}x!tt.ptr<{element}>>, tensor<{r}x{c}xi32>""")
 
-    body = tile("a", "x", rows, inner, kind) + tile("b", "y", inner, columns, kind) + tile("d", "z", rows, columns, total) + f"""
+    body = (
+        tile("a", "x", rows, inner, kind)
+        + tile("b", "y", inner, columns, kind)
+        + tile("d", "z", rows, columns, total)
+        + f"""
     %a = tt.load %ap : tensor<{rows}x{inner}x!tt.ptr<{kind}>>
     %b = tt.load %bp : tensor<{inner}x{columns}x!tt.ptr<{kind}>>
     %zero = arith.constant dense<0.0> : tensor<{rows}x{columns}x{total}>
@@ -239,6 +249,7 @@ def test_a_product_of_matrices(build, rows, columns, inner, kind):
       scf.yield %next : tensor<{rows}x{columns}x{total}>
     }}
     tt.store %dp, %c : tensor<{rows}x{columns}x!tt.ptr<{total}>>"""
+    )
     kernel = build(module(body, f"%x: !tt.ptr<{kind}>, %y: !tt.ptr<{kind}>, %z: !tt.ptr<{total}>"))
     dtype = {"f32": np.float32, "f16": np.float16, "f64": np.float64}[kind]
     random = np.random.default_rng(2)
@@ -311,7 +322,9 @@ def test_printing_goes_to_standard_output(build, tmp_path):
         native.build(parse(text), "k", Path({str(tmp_path)!r}))((5).to_bytes(8, "little"), 0, (1, 1, 1))
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "pid (0, 0, 0) idx (0) x: 0\npid (0, 0, 0) idx (1) x: 1\n"
 
 
