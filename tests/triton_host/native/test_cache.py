@@ -8,7 +8,6 @@ import textwrap
 
 import numpy as np
 import pytest
-
 from torch_fl_triton_host import native
 from torch_fl_triton_host.native import source, toolchain
 
@@ -42,13 +41,18 @@ def test_the_second_build_takes_the_file_of_the_first(module, tmp_path, build, m
     monkeypatch.setattr(toolchain.Compiler, "compile", lambda *_: pytest.fail("compiled again"))
     second = native.build(module, "add", tmp_path)
     assert second.path == first.path and second.path.stat().st_mtime_ns == changed and works(second)
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".so", ".so"]  # the kernel, and the library that runs it
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [
+        ".so",
+        ".so",
+    ]  # the kernel, and the library that runs it
 
 
 def test_another_text_name_or_compiler_has_a_file_of_its_own(module, tmp_path, build, monkeypatch):
     paths = {native.build(module, "add", tmp_path).path}
     paths.add(native.build(module, "plus", tmp_path).path)
-    paths.add(native.build(elementwise([("i32", "%r = arith.subi %a0, %a0 : tensor<64xi32>")], ["i32"]), "add", tmp_path).path)
+    paths.add(
+        native.build(elementwise([("i32", "%r = arith.subi %a0, %a0 : tensor<64xi32>")], ["i32"]), "add", tmp_path).path
+    )
     found = toolchain.compiler()
     other = toolchain.Compiler(found.command, found.flags, "another processor")
     monkeypatch.setattr("torch_fl_triton_host.native.kernel.compiler", lambda: other)
@@ -65,7 +69,9 @@ def test_a_name_with_any_characters_is_a_file_name(module, tmp_path, build):
     assert kernel.path.parent == tmp_path and works(kernel)
 
 
-def test_a_folder_that_cannot_be_written_serves_what_it_has_and_compiles_the_rest_elsewhere(module, tmp_path, build, monkeypatch):
+def test_a_folder_that_cannot_be_written_serves_what_it_has_and_compiles_the_rest_elsewhere(
+    module, tmp_path, build, monkeypatch
+):
     kept = native.build(module, "add", tmp_path)
     monkeypatch.setattr("torch_fl_triton_host.native.cache.tempfile.TemporaryDirectory", refuse)
     assert native.build(module, "add", tmp_path).path == kept.path
@@ -118,7 +124,11 @@ def test_CC_chooses_the_compiler_and_may_have_arguments(tmp_path, build, monkeyp
 
 def test_a_compiler_that_fails_is_quoted(module, tmp_path, build, monkeypatch):
     real = toolchain.compiler().command[0]
-    program(tmp_path, "cc", f'for a in "$@"; do case "$a" in *add-*.c) echo "x.c:1: error: disk is full" >&2; exit 1;; esac; done\nexec {real} "$@"')
+    program(
+        tmp_path,
+        "cc",
+        f'for a in "$@"; do case "$a" in *add-*.c) echo "x.c:1: error: disk is full" >&2; exit 1;; esac; done\nexec {real} "$@"',
+    )
     monkeypatch.setenv("CC", str(tmp_path / "cc"))
     with pytest.raises(native.CompilerError, match=r"cannot compile .*add-.*\.c: x\.c:1: error: disk is full"):
         native.build(module, "add", tmp_path / "cache")

@@ -59,7 +59,9 @@ class NativeKernel:
 
     def __call__(self, arguments: bytes, address_offset: int, grid: tuple[int, int, int], threads: int = 1) -> None:
         """Runs the kernel on the caller's thread; for tests and for devices without a stream."""
-        function = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int32), ctypes.c_int32)(self.address)
+        function = ctypes.CFUNCTYPE(
+            None, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int32), ctypes.c_int32
+        )(self.address)
         function(arguments, address_offset, (ctypes.c_int32 * 3)(*grid), threads)
 
     def failed(self) -> str | None:

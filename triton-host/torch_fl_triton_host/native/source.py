@@ -34,7 +34,12 @@ def emit(module: Module) -> str:
     for function in ordered(module):
         emitter = FunctionEmitter(module, function, names, constants)
         if function.public:
-            head = ["const int64_t *slots", "const int64_t address_offset", "const int32_t *program_id", "const int32_t *programs"]
+            head = [
+                "const int64_t *slots",
+                "const int64_t address_offset",
+                "const int32_t *program_id",
+                "const int32_t *programs",
+            ]
             loads = []
             for number, argument in enumerate(function.arguments):
                 emitter.homes[argument] = f"v{number}"
@@ -49,8 +54,12 @@ def emit(module: Module) -> str:
         bodies += [f"static void {name}({', '.join(head)}) {{", *emitter.text, "}"]
     body = "\n".join(bodies)
     parts = [part("prelude.h")]
-    elements = {value.type.element for f in module.functions for op in f.body.walk() for value in (*op.operands, *op.results)}
-    elements |= {v.type.pointee.element for f in module.functions for op in f.body.walk() for v in op.operands if v.type.pointee}
+    elements = {
+        value.type.element for f in module.functions for op in f.body.walk() for value in (*op.operands, *op.results)
+    }
+    elements |= {
+        v.type.pointee.element for f in module.functions for op in f.body.walk() for v in op.operands if v.type.pointee
+    }
     if any(element in NARROW and element.startswith("f8") for element in elements):
         parts.append(part("float8.h"))
     parts.append(part("mathematics.h"))

@@ -53,7 +53,15 @@ class Compiler:
 def run(arguments: list[str]) -> subprocess.CompletedProcess[str] | None:
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.run(arguments, capture_output=True, text=True, errors="replace", env=environment, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            arguments,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except OSError:
         return None
 
