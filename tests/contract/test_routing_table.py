@@ -80,7 +80,7 @@ def test_older_backend_words_work_and_say_the_new_one_once(tmp_path, monkeypatch
         ("mm = none[ndim=2]", "my.conf:1:6: 'none' takes no conditions; it serves what no step before it has served"),
         (
             "mm = flaggems[dtyp!=float64]",
-            "my.conf:1:15: 'dtyp' cannot be compared; the subjects are dtype, ndim, numel, size.<dimension> and the "
+            "my.conf:1:15: 'dtyp' cannot be compared; the subjects are dtype, ndim, numel, size.<dimension>, contiguous and the "
             "arguments of mm: self, mat2; did you mean 'dtype'?",
         ),
         (
@@ -90,6 +90,8 @@ def test_older_backend_words_work_and_say_the_new_one_once(tmp_path, monkeypatch
         ("mm = flaggems[dtype<float64]", "my.conf:1:20: data types have no order; compare dtype with = or !="),
         ("mm = flaggems[ndim=two]", "my.conf:1:20: 'two' is not a whole number to compare ndim with"),
         ("mm = flaggems[size.-1=1.5]", "my.conf:1:23: '1.5' is not a whole number to compare size.-1 with"),
+        ("mm = flaggems[contiguous=1]", "my.conf:1:26: '1' is neither true nor false, which contiguous is compared with"),
+        ("mm = flaggems[contiguous>true]", "my.conf:1:25: true and false have no order; compare contiguous with = or !="),
         ("mm = flaggems[size=1]", "my.conf:1:15: 'size' cannot be compared"),
         ("mm = flaggems[numel<2|3]", "my.conf:1:20: '<' takes one value; use = or != for several"),
         ("sum.dim_IntList = host[keepdim>true]", "my.conf:1:31: 'true' has no order; compare it with = or !="),
@@ -123,6 +125,7 @@ def test_all_errors_of_a_file_are_reported_in_order(tmp_path):
         "host[numel>=1024], flaggems",
         "flaggems[dtype=float32], flaggems[dtype=float16], none",
         "flaggems[size.-1=128, size.0>=1024], none",
+        "flaggems[dtype=float32, contiguous=true], none",
     ],
 )
 def test_chains_come_back_as_written(tmp_path, chain):
