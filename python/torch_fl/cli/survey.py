@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+FEW = 24  # operators whose samples are found by their names: finding them all takes running them all
 MISSING = "torch-fl survey needs the package torch-fl-flaggems ({}); install it, or leave the survey out"
 
 
@@ -44,15 +46,21 @@ def survey(
     sample: Annotated[float, typer.Option(callback=parse_fraction, help="Fraction of the cases.")] = 1.0,
     shard: Annotated[str, typer.Option(metavar="K/N", help="Part K of N.")] = "1/1",
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    together: Annotated[
+        int, typer.Option(min=1, help="Operators that a worker routes to FlagGems at a time; 1 tries each alone.")
+    ] = 48,
     limit: Annotated[float, typer.Option(min=1, help="Seconds that one operator and dtype may take.")] = 120,
-    resume: Annotated[bool, typer.Option("--resume", help="Carry on the run whose trials lie beside --json.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Carry on the run that wrote --json, or was to.")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="With --resume: try what was not right once more.")] = False,
     only_write: Annotated[
-        bool, typer.Option("--write", help="Run nothing; write the files from the trials beside --json.")
+        bool, typer.Option("--write", help="Run nothing; write the files anew from the trials of --json.")
     ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Write the evidence here.")] = None,
     conf: Annotated[Path | None, typer.Option("--conf", dir_okay=False, help="Write the routing file here.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", dir_okay=False, help="Write the picture here.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", dir_okay=False, help="Write the totals into this page, between its markers.")
+    ] = None,
 ) -> None:
     """Run every FlagGems operator on this device and on the CPU, compare, and write evidence and routes.
 
@@ -74,26 +82,39 @@ def survey(
     wanted = dtypes.split(",") if dtypes else list(plan.DTYPES)
     if unknown := [name for name in wanted if name not in plan.DTYPES]:
         raise typer.BadParameter(f"--dtype {','.join(unknown)}: not among {', '.join(plan.DTYPES)}")
-    trials = json_file.with_name(json_file.name + ".trials") if json_file else None
-    known = journal.read(trials) if trials and (resume or only_write) else {}
-    if trials and not (resume or only_write):
-        trials.unlink(missing_ok=True)
+    kept = journal.Journal(json_file, fresh=not (resume or only_write)) if json_file else None
+    try:
+        known = kept.trials() if kept and (resume or only_write) else {}
+        runs = kept.runs() if kept and (resume or only_write) else []
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     if not only_write:
-        entries = index.entries_of(sources.needed(keys))
+        few = len(keys) <= FEW
+        entries = index.by_name(sources.needed(keys)) if few else index.entries_of(sources.needed(table))
         chosen = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
         todo = journal.open_cases(chosen, known, depth, retry)
         console = Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        run = assemble.this_run(command_line())
+        start = time.monotonic()
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             task = progress.add_task("survey", total=len(todo))
-            for trial in runner.run(todo, entries, depth, jobs, limit):
+            for trial in runner.run(todo, entries, depth, jobs, limit, together):
                 known[trial.operator, trial.dtype] = trial
-                if trials:
-                    journal.append(trials, trial)
+                run.seconds = round(time.monotonic() - start)
+                if kept:
+                    kept.append(trial, run)
                 progress.update(task, advance=1, description=f"{trial.operator} {trial.dtype}: {trial.verdict}")
-    evidence = assemble.evidence(known, table, keys, command_line())
+        runs = [*runs, run] if todo else runs
+    reported = sorted({*keys, *(key for key, _ in known if key in table)})
+    evidence = assemble.evidence(known, table, reported, runs)
     assemble.show(evidence, Console())
     assemble.write(evidence, json_file, conf, svg)
+    if page:
+        try:
+            assemble.write_page(evidence, page)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
 
 
 def command_line() -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import conf, guards, operators, picture
-from .evidence import ORDER, Evidence, Making, Operator, Trial
+from . import conf, guards, operators, picture, seam
+from .evidence import ORDER, Evidence, Making, Operator, Run, Trial
 from .policy import decide
 
 DISTRIBUTIONS = ("torch", "triton", "flag_gems", "torch-fl", "torch-fl-triton-host")
@@ -36,7 +36,7 @@ def table() -> dict[str, str]:
 
 
 def evidence(
-    trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], keys: Iterable[str], command: str
+    trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], keys: Iterable[str], runs: Iterable[Run]
 ) -> Evidence:
     """All trials with what is known of the operators without running them."""
     wanted = sorted(keys)
@@ -60,15 +60,21 @@ def evidence(
     every = [trial for operator in found for trial in operator.trials]
     return Evidence(
         making=Making(
-            command=command,
+            runs=list(runs),
             date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
             versions=versions(),
             machine=f"{platform.machine()}, {os.cpu_count()} processors",
-            seam="torch.library",
+            seam=seam.NAME,
             seconds=round(sum(trial.seconds for trial in every)),
         ),
         operators=found,
     )
+
+
+def this_run(command: str) -> Run:
+    """A run that begins now."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    return Run(command=command, date=now, executor=seam.executor())
 
 
 def versions() -> dict[str, str]:
@@ -101,3 +107,39 @@ def write(evidence: Evidence, json_file: Path | None, conf_file: Path | None, sv
         conf_file.write_text(conf.text(evidence), "utf-8")
     if svg:
         svg.write_text(picture.svg(evidence), "utf-8")
+
+
+BEGIN = "<!-- survey: written by `torch-fl survey --write --json docs/survey.json --page docs/survey.md` -->"
+END = "<!-- /survey -->"
+
+
+def block(evidence: Evidence) -> str:
+    """The totals in Markdown."""
+    making = evidence.making
+    counts: dict[str, Counter[str]] = {}
+    for trial in evidence.trials:
+        counts.setdefault(trial.dtype, Counter())[trial.verdict] += 1
+    existing = [operator for operator in evidence.operators if operator.exists]
+    routed = sum(bool(decide(operator).chain) for operator in existing)
+    quick = sum(trial.depth == "quick" for trial in evidence.trials)
+    lines = [
+        f"{making.date}, {', '.join(f'{name} {version}' for name, version in making.versions.items())}, {making.machine}.",
+        f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {making.seconds / 60:.0f} minutes in all; the runs took {sum(run.seconds for run in making.runs) / 60:.0f} minutes.",
+        f"**{routed} of {len(existing)} operators are routed to FlagGems**, with the dtypes that are right.",
+        "",
+        f"| dtype | {' | '.join(ORDER)} |",
+        "|---" * (len(ORDER) + 1) + "|",
+    ]
+    lines += [f"| {dtype} | {' | '.join(str(row[v] or '') for v in ORDER)} |" for dtype, row in sorted(counts.items())]
+    refusing = sorted({g.function for o in evidence.operators for g in o.guards if g.refuses})
+    lines += ["", f"Functions with a guard that refuses other devices: {', '.join(f'`{name}`' for name in refusing)}."]
+    return "\n".join(lines)
+
+
+def write_page(evidence: Evidence, page: Path) -> None:
+    """Put the totals between the page's markers; ValueError where it has none."""
+    text = page.read_text("utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"{page}: needs the lines {BEGIN!r} and {END!r} exactly once, around what is written")
+    before, rest = text.split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{block(evidence)}\n{END}{rest.split(END)[1]}", "utf-8")

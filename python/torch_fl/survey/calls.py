@@ -23,6 +23,7 @@ from torch.utils._pytree import tree_leaves
 from . import operators
 from .mirror import CPU, Mirror, plain
 
+ENOUGH = 40  # calls to choose from
 MOST_BYTES = 1 << 20  # of the arguments of a call: samples are small, a few are not
 
 
@@ -104,13 +105,17 @@ def samples_by_name() -> dict[str, Any]:
     return {info.full_name: info for info in op_db}
 
 
-def run_samples(info: Any, dtype: torch.dtype, most: int, dispatched: Seen, named: Seen) -> None:
-    """Run an entry's samples on the CPU, in all its variants, telling of the calls."""
+def run_samples(
+    info: Any, dtype: torch.dtype, most: int, dispatched: Seen, named: Seen, enough: Callable[[], bool] = lambda: False
+) -> None:
+    """Run an entry's samples on the CPU, in all its variants, telling of the calls, until there are enough."""
     differentiable = dtype in info.supported_backward_dtypes("cpu") if info.supports_autograd else False
     functions = [info.op, info.inplace_variant, *(alias.op for alias in info.aliases)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in islice(info.sample_inputs("cpu", dtype, requires_grad=differentiable), most):
+            if enough():
+                return
             for function in functions:
                 if function is None or (function is info.inplace_variant and sample.broadcasts_input):
                     continue
@@ -167,7 +172,7 @@ def calls_of(keys: Iterable[str], entries: Iterable[str], dtype: torch.dtype, sa
                 if fitting is not None:
                     add(key, *fitting)
 
-        run_samples(info, dtype, samples, dispatched, named)
+        run_samples(info, dtype, samples, dispatched, named, enough=lambda: len(found) >= ENOUGH)
     return found
 
 

@@ -14,8 +14,8 @@ def text(evidence: Evidence, slowest: float | None = None) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in making.versions.items())
     lines = [
         "# Routes to FlagGems kernels, as measured: written by `torch-fl survey`, do not edit.",
-        f"# Made by: {making.command}",
-        f"# On {making.date} with {versions}.",
+        *(f"# Made by: {run.command} ({run.date})" for run in making.runs),
+        f"# With {versions}.",
         "# Each operator and dtype was compared with the CPU; docs/survey.md says how, docs/survey.json what was found.",
         "# What was wrong, raised, crashed or was not measured goes to the CPU fallback.",
         "",

@@ -44,9 +44,11 @@ class Trial(BaseModel):
     dtype: str
     depth: Depth = "full"
     verdict: Verdict = "untested"
+    needs: list[str] = Field(default_factory=list, description="conditions of a route without which calls fail: `numel>=1`")
     signatures: list[list[str]] = Field(default_factory=list, description="dtypes that stood together in a call that was right")
     checks: dict[str, Count] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list, description="the first ones")
+    calls: int = 0  #: that the slot was given
     launches: int = 0  #: of Triton kernels
     ratio: float | None = None  #: FlagGems' time by the CPU kernel's, on the largest sample; warm
     seconds: float = 0.0
@@ -76,10 +78,19 @@ class Operator(BaseModel):
     trials: list[Trial] = Field(default_factory=list)
 
 
+class Run(BaseModel):
+    """One call of the command that tried something."""
+
+    command: str
+    date: str
+    executor: str  #: what executed Triton kernels
+    seconds: float = 0.0  #: from its start to its last trial
+
+
 class Making(BaseModel):
     """How the evidence came about."""
 
-    command: str
+    runs: list[Run]
     date: str
     versions: dict[str, str]
     machine: str

@@ -12,6 +12,7 @@ import torch
 
 from . import operators
 from .calls import Call, accepts
+from .mirror import CPU
 
 FORWARD = {"float32", "float64", "float16", "bfloat16"}
 
@@ -103,7 +104,7 @@ def made(key: str, dtype: torch.dtype) -> list[Call]:
             calls.append(Call(key, tuple(MADE[key](t)), dict(KEYWORDS.get(key, {})), "made for the schema"))
         except (RuntimeError, NotImplementedError):  # the dtype cannot hold such arguments
             return []
-    calls += [Call(key, tuple(args), {"dtype": dtype}, "made for the schema") for args in FACTORIES.get(key, ())]
+    calls += [Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema") for args in FACTORIES.get(key, ())]
     if not calls and key not in FACTORIES:
         calls = uniform(key, t)
     return [call for call in calls if accepts(key, call.args, call.kwargs)]

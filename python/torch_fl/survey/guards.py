@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .evidence import Guard
 
+FOLDERS = ("", "ops", "fused", "utils", "runtime")  # of the package: what its table leads to; no vendor's own versions
 DEVICES = ("cuda", "npu", "musa", "xpu", "mlu")
 
 
@@ -46,10 +47,8 @@ def guards_of(function: str, package: Path) -> list[Guard]:
 def sources(package: Path) -> dict[str, list[Source]]:
     """All functions at the top of the package's modules: those of ``ops`` before the others."""
     result: dict[str, list[Source]] = {}
-    files = sorted(package.rglob("*.py"), key=lambda file: (file.parent.name != "ops", str(file)))
-    for file in files:
-        if "backend" in file.relative_to(package).parts:  # vendors' own versions
-            continue
+    files = [file for folder in FOLDERS for file in sorted((package / folder).glob("*.py"))]
+    for file in sorted(files, key=lambda file: file.parent.name != "ops"):
         tree = ast.parse(file.read_text("utf-8"), str(file))
         names = imported(tree)
         for node in tree.body:

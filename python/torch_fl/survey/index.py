@@ -33,6 +33,12 @@ def entries_of(keys: Iterable[str], cache: Path | None = None) -> dict[str, list
     return {key: known[key] for key in keys}
 
 
+def by_name(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The entries whose names resemble the operators', without running any: enough for a few operators."""
+    names = list(samples_by_name())
+    return {key: sorted((n for n in names if nearness(key, n)[0] < 2), key=lambda n: nearness(key, n))[:3] for key in keys}
+
+
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/torch-fl/survey``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "torch-fl" / "survey"

@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from .evidence import BAD, Depth, Trial
-
-
-def read(path: Path) -> dict[tuple[str, str], Trial]:
-    """The last trial of each operator and dtype; a line that was cut off is left out."""
-    found = {}
-    for line in path.read_text("utf-8").splitlines() if path.exists() else []:
-        try:
-            trial = Trial.model_validate_json(line)
-        except ValidationError:
-            continue
-        found[trial.operator, trial.dtype] = trial
-    return found
+from . import evidence
+from .evidence import BAD, Depth, Run, Trial
 
 
-def append(path: Path, trial: Trial) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(trial.model_dump_json(exclude_defaults=True) + "\n")
+class Journal:
+    """The file beside the evidence; a run's first line says what the run is.
+
+    Args:
+        json_file: the evidence that is to be written.
+        fresh: forget what an earlier run left.
+    """
+
+    def __init__(self, json_file: Path, fresh: bool = False) -> None:
+        self.evidence = json_file
+        self.path = json_file.with_name(json_file.name + ".trials")
+        if fresh:
+            self.path.unlink(missing_ok=True)
+
+    def trials(self) -> dict[tuple[str, str], Trial]:
+        """The last trial of each operator and dtype, of the journal and of the evidence that was written before.
+
+        Raises:
+            ValueError: the evidence cannot be read.
+        """
+        found = {}
+        if self.evidence.exists():
+            found = {(trial.operator, trial.dtype): trial for trial in evidence.read(self.evidence).trials}
+        return found | {(trial.operator, trial.dtype): trial for trial, _ in self._lines()}
+
+    def runs(self) -> list[Run]:
+        """The runs that the trials are from, with the time that each took."""
+        before = evidence.read(self.evidence).making.runs if self.evidence.exists() else []
+        ours: dict[str, Run] = {}
+        for _, run in self._lines():
+            ours[run.date] = run
+        return [*(run for run in before if run.date not in ours), *ours.values()]
+
+    def append(self, trial: Trial, run: Run) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(Line(trial=trial, run=run).model_dump_json(exclude_defaults=True) + "\n")
+
+    def _lines(self) -> Iterator[tuple[Trial, Run]]:
+        for text in self.path.read_text("utf-8").splitlines() if self.path.exists() else []:
+            try:
+                line = Line.model_validate_json(text)
+            except ValidationError:  # cut off
+                continue
+            yield line.trial, line.run
+
+
+class Line(BaseModel):
+    """A trial, and the run that it is from as far as it had come."""
+
+    trial: Trial
+    run: Run
 
 
 def open_cases(

@@ -28,6 +28,7 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
       else each set of dtypes that was right is a step of its own.
     * A step must not let in a dtype whose trial is bad. So an operator whose index dtype is bad as a data dtype loses
       the sets of dtypes that need it.
+    * Where only empty tensors, or only those without dimensions, fail, a condition keeps these from FlagGems.
     * A guard in FlagGems' source that refuses other devices excludes the operator unless a trial passed.
     * `slowest`: where given, a dtype is left out whose time is more than that many times the CPU kernel's. On emulated
       devices it is not given: there correctness decides.
@@ -47,7 +48,8 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
     against = f"; {reason_against(operator, bad.values())}" if bad else ""
     union = frozenset().union(*admitted)
     steps = [union] if mixes(good, union) else maximal(admitted)
-    chain = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}]" for step in steps)
+    needs = "".join(f", {need}" for need in sorted({need for t in good for need in t.needs}))
+    chain = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
     return Decision(f"{chain}, none", "right with " + ", ".join(t.dtype for t in good) + against)
 
 

@@ -8,27 +8,33 @@ import signal
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing import connection
 from pathlib import Path
+from typing import Any
 
-from . import worker
+from . import seam, worker
 from .evidence import Count, Depth, Finding, Trial
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child could not use a device that its parent used
+Group = tuple[str, ...]  # operators that are routed together
+Main = Callable[[Any, dict[str, list[str]], str, Depth, float], None]
 START = 300.0  # seconds until a worker must be ready
 
 
 class Worker:
     """One process and the case that it is at."""
 
-    def __init__(self, entries: Mapping[str, list[str]], folder: Path, depth: Depth, limit: float) -> None:
+    def __init__(self, entries: Mapping[str, list[str]], group: Group, folder: Path, depth: Depth, limit: float, main: Main) -> None:
         self.limit, self.depth = limit, depth
         self.log = Path(tempfile.mkstemp(dir=folder, suffix=".log")[1])
         self.pipe, theirs = CONTEXT.Pipe()
         arguments = (theirs, dict(entries), str(self.log), depth, limit / 3)
-        self.process = CONTEXT.Process(target=worker.main, args=arguments, daemon=True)
-        self.process.start()
+        self.process = CONTEXT.Process(target=main, args=arguments, daemon=True)
+        self.group = group
+        routes = seam.write_routes(group, Path(tempfile.mkstemp(dir=folder, suffix=".conf")[1]))
+        with seam.routes(routes):
+            self.process.start()
         theirs.close()
         self.case: tuple[str, str] | None = None
         self.at = "the start"
@@ -61,6 +67,8 @@ def run(
     depth: Depth = "full",
     jobs: int = 1,
     limit: float = 120,
+    together: int = 48,
+    main: Main = worker.main,
 ) -> Iterator[Trial]:
     """The trials of operators with dtypes, in the order in which they come.
 
@@ -68,11 +76,13 @@ def run(
         entries: for each operator the OpInfo entries to take calls from.
         jobs: worker processes.
         limit: seconds that one case may take; after a third of it no further call is begun.
+        together: operators that a worker routes to FlagGems; 1 tries each alone.
+        main: what a worker process does, see worker.main.
     """
-    waiting = deque(cases)
+    waiting = deque(grouped(cases, together))
     os.environ.update({name: value for name, value in worker.ENVIRONMENT.items() if name not in os.environ})
     with tempfile.TemporaryDirectory(prefix="torch-fl-survey-") as name:
-        workers = [Worker(entries, Path(name), depth, limit) for _ in range(min(jobs, len(waiting)))]
+        workers = [Worker(entries, waiting[0][0], Path(name), depth, limit, main) for _ in range(min(jobs, len(waiting)))]
         try:
             while workers:
                 ready = connection.wait([w.pipe for w in workers], timeout=1.0)
@@ -85,14 +95,23 @@ def run(
                     if not waiting:
                         del workers[place]
                         member.stop()
-                    elif member.process.is_alive():
-                        member.give(waiting.popleft())
+                    elif member.process.is_alive() and member.group == waiting[0][0]:
+                        member.give(waiting.popleft()[1])
                     else:
                         member.stop()
-                        workers[place] = Worker(entries, Path(name), depth, limit)
+                        workers[place] = Worker(entries, waiting[0][0], Path(name), depth, limit, main)
         finally:
             for member in workers:
                 member.stop()
+
+
+def grouped(cases: Iterable[tuple[str, str]], together: int) -> Iterator[tuple[Group, tuple[str, str]]]:
+    """Cases with the operators that are routed when they are tried: so many operators, then the next ones."""
+    cases = list(cases)
+    keys = list(dict.fromkeys(key for key, _ in cases))
+    for start in range(0, len(keys), together):
+        group = tuple(keys[start : start + together])
+        yield from ((group, case) for case in cases if case[0] in group)
 
 
 def step(member: Worker, has_news: bool) -> Trial | None:

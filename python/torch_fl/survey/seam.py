@@ -1,59 +1,57 @@
-"""The one place where a call is sent to a FlagGems function, and where is seen what ran."""
+"""The one place where a call is sent to FlagGems, and where is seen what ran.
+
+Calls go the way of every user's call: a routing file sends an operator to the slot `flaggems`, the operator is called on
+tensors of the device. A worker's file routes a group of operators; what those functions call themselves and is not in the
+group is served by the CPU fallback.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
 
-import torch
+from .policy import BACKEND
 
 DEVICE = "flagos:0"
+NAME = "routing file and slot flaggems"
+VARIABLE = "FLAGOS_BACKEND_CONFIG"
 
 
-def table() -> dict[str, str]:
-    """FlagGems' operators and the names of the functions that serve them, in FlagGems' order."""
-    return {key: function.__name__ for key, function in functions().items()}
+def write_routes(keys: Iterable[str], file: Path) -> Path:
+    """A routing file that sends these operators to FlagGems."""
+    file.write_text("".join(f"{key} = {BACKEND}, none\n" for key in keys), "utf-8")
+    return file
 
 
-def functions() -> dict[str, Any]:
-    """FlagGems' operators and functions, of those that this PyTorch's version asks for."""
-    import flag_gems
+@contextmanager
+def routes(file: Path) -> Iterator[None]:
+    """Processes that start meanwhile use this routing file."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(file)
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
 
-    return {entry[0]: entry[1] for entry in flag_gems._FULL_CONFIG if len(entry) < 3 or entry[2]()}
+
+def calls(key: str) -> int:
+    """Calls of the operator that this process's FlagGems slot was given until now."""
+    from torch_fl import _C
+
+    return _C.dispatch_counts().get((key, BACKEND), 0)
 
 
 def launches() -> int:
     """Triton kernels launched by this process until now."""
-    try:
-        import torch_fl_triton_host
-    except ImportError:
-        from flagos_triton import runner  # type: ignore[import-not-found]
+    import torch_fl_triton_host
 
-        return runner.NLAUNCH[0]
-    counts = torch_fl_triton_host.launches()
-    return sum(counts.values()) if hasattr(counts, "values") else int(counts)
+    return sum(torch_fl_triton_host.launches().values())
 
 
 def executor() -> str:
     """What executes Triton kernels here."""
-    return os.environ.get("TORCH_FL_TRITON_EXECUTOR", "native")
-
-
-class Library:
-    """Puts FlagGems' function in the place of the runtime's kernel for one operator, as FlagGems' own `enable` does."""
-
-    name = "torch.library"
-
-    def __init__(self) -> None:
-        self.functions = functions()
-
-    @contextmanager
-    def routed(self, key: str) -> Iterator[None]:
-        library = torch.library.Library("aten", "IMPL")
-        library.impl(key, self.functions[key], "PrivateUse1", allow_override=True)
-        try:
-            yield
-        finally:
-            library._destroy()
+    return os.environ.get("TORCH_FL_TRITON_EXECUTOR", "default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ def relations(key: str) -> list[str]:
     return list(dict.fromkeys(near))
 
 
+@cache
 def aliases() -> dict[str, tuple[str, ...]]:
     """PyTorch's second names of operators, from its samples."""
     from .calls import samples_by_name

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 
 from . import generated, operators, siblings
 from .calls import Call, calls_of
-
-ENTRIES = 3  # OpInfo entries for each operator
-MOST_ENTRIES = 4  # for it and its relations together
-SAMPLES = 16  # of each entry
-MOST = 6  # calls of each operator and dtype
+from .evidence import Depth
 
 
-def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]]) -> list[Call]:
-    """A handful of calls that differ in form and that the CPU computes."""
+class Limits(NamedTuple):
+    """How far the search for calls goes."""
+
+    calls: int  # of each operator and dtype
+    entries: int  # OpInfo entries of an operator
+    samples: int  # of each entry
+
+
+LIMITS: dict[Depth, Limits] = {"quick": Limits(calls=3, entries=1, samples=8), "full": Limits(calls=6, entries=3, samples=16)}
+
+
+def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], depth: Depth = "full") -> list[Call]:
+    """A handful of calls that differ in form and that the CPU computes: made by hand, from samples, from relations."""
+    limits = LIMITS[depth]
     name = str(dtype).removeprefix("torch.")
-    family = [key, *siblings.relations(key)]
-    names = list(dict.fromkeys(entry for member in family for entry in entries.get(member, [])[:ENTRIES]))
-    found = calls_of(family, names[:MOST_ENTRIES], dtype, SAMPLES) if names else []
-    calls = generated.made(key, dtype)
-    calls += [call for call in found if call.key == key]
-    for relation in family[1:]:
-        if len(calls) >= MOST:
+    calls = generated.made(key, dtype) + calls_of([key], entries.get(key, [])[: limits.entries], dtype, limits.samples)
+    calls = [call for call in calls if call.dtype == name]
+    for relation in siblings.relations(key):
+        if len(calls) >= limits.calls:
             break
-        calls += siblings.adapted(key, [call for call in found if call.key == relation][: 4 * MOST])
-    if not calls:
-        for relation in family[1:]:
-            calls += siblings.adapted(key, generated.made(relation, dtype))
-    return spread([call for call in calls if call.dtype == name], MOST)
+        found = generated.made(relation, dtype)
+        found += calls_of([relation], entries.get(relation, [])[: limits.entries], dtype, limits.samples)
+        calls += [call for call in siblings.adapted(key, spread(found, 2 * limits.calls)) if call.dtype == name]
+    return spread(calls, limits.calls)
 
 
 def spread(calls: list[Call], most: int) -> list[Call]:

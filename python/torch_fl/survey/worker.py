@@ -14,7 +14,6 @@ from .evidence import Depth
 ENVIRONMENT = {
     "FLAGOS_HOST_GUARD": "1",  # every block ends at a page that nobody may touch: what writes beyond it ends the process
     "FLAGOS_HOST_MEMORY": "96GiB",  # of addresses; 64-bit offsets reserve that and touch little
-    "GEMS_VENDOR": "flagos",
 }
 
 
@@ -31,18 +30,17 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
         import torch
 
         torch.set_num_threads(1)
-        from . import seam, sources, trial
+        from . import sources, trial
 
-        routed = seam.Library()
         pipe.send(("ready", None))
         while True:
             try:
                 key, dtype = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            calls = sources.base_calls(key, getattr(torch, dtype), entries)
+            calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
             tell = lambda kind, content: pipe.send((kind, content))  # noqa: E731
-            pipe.send(("done", trial.run(key, dtype, calls, routed, tell, depth, budget)))
+            pipe.send(("done", trial.run(key, dtype, calls, tell, depth, budget)))
 
 
 def crash_text(log: Path) -> str:

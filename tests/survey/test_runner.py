@@ -1,0 +1,50 @@
+"""Workers that crash, hang and end: each costs its own case and nothing else."""
+
+from __future__ import annotations
+
+import os
+
+from torch_fl.survey import planted, runner, seam
+from torch_fl.survey.evidence import Trial
+from torch_fl.survey.variants import FAR
+
+
+def run(*cases: tuple[str, str], **more: object) -> dict[str, Trial]:
+    return {trial.operator: trial for trial in runner.run(cases, {}, main=planted.main, **{"limit": 60, **more})}
+
+
+def test_a_crash_is_a_verdict_with_the_call_and_the_last_words_and_the_next_case_runs() -> None:
+    found = run(("mm", "good"), ("abs", "crash"), ("exp", "good"))
+    assert {key: trial.verdict for key, trial in found.items()} == {"mm": "correct", "abs": "crash", "exp": "correct"}
+    (finding,) = found["abs"].findings
+    assert finding.check == "samples" and finding.source == "nn.planted" and finding.arguments == "float32[2]"
+    assert "SIGSEGV" in finding.message and "wrote 4 bytes past the end" in finding.message
+    assert found["abs"].checks["samples"].failed == 1
+
+
+def test_a_worker_that_ends_by_itself_is_a_crash_with_its_status() -> None:
+    assert "exit status 3" in run(("abs", "exit"))["abs"].findings[0].message
+
+
+def test_what_takes_too_long_is_ended_and_the_next_case_runs() -> None:
+    found = run(("abs", "hang"), ("mm", "good"), limit=2)
+    assert (found["abs"].verdict, found["mm"].verdict) == ("timeout", "correct")
+
+
+def test_a_crash_of_far_offsets_leaves_the_judgement_of_the_rest() -> None:
+    trial = run(("abs", "far"))["abs"]
+    assert trial.verdict == "correct"
+    assert [(f.check, f.aspect) for f in trial.findings] == [(FAR, "crash")]
+
+
+def test_a_worker_routes_the_operators_of_its_group_and_no_others() -> None:
+    before = os.environ.get(seam.VARIABLE)
+    found = run(("mm", "routes"), ("abs", "routes"), ("exp", "routes"), together=2)
+    assert found["mm"].executor == "mm = flaggems, none\nabs = flaggems, none\n"
+    assert found["exp"].executor == "exp = flaggems, none\n"
+    assert os.environ.get(seam.VARIABLE) == before
+
+
+def test_all_dtypes_of_a_group_run_before_the_next_group() -> None:
+    cases = [("a", "float32"), ("b", "float32"), ("a", "int64"), ("b", "int64")]
+    assert [case for _, case in runner.grouped(cases, 1)] == [cases[0], cases[2], cases[1], cases[3]]
