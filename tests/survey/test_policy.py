@@ -31,7 +31,12 @@ def test_dtypes_that_were_right_side_by_side_share_a_step() -> None:
 
 
 def test_index_dtypes_belong_to_the_step() -> None:
-    assert chain(trial("float32", signatures=[["float32", "int64"]])) == "flaggems[dtype=float32|int64], none"
+    data = trial("float32", signatures=[["float32", "int64"]])
+    assert chain(data, trial("int64", "untested", signatures=[])) == "flaggems[dtype=float32|int64], none"
+
+
+def test_an_index_dtype_that_was_not_measured_as_data_is_not_let_in() -> None:
+    assert chain(trial("float32", signatures=[["float32", "int64"]])) == ""
 
 
 @pytest.mark.parametrize("verdict", ["wrong", "error", "crash", "timeout"])
