@@ -9,7 +9,11 @@ from torch_fl.survey.policy import decide
 
 def trial(dtype: str, verdict: str = "correct", signatures: list[list[str]] | None = None, **more: object) -> Trial:
     made = [[dtype]] if signatures is None else signatures
-    findings = [] if verdict in ("correct", "idle", "untested") else [Finding(check="samples", aspect="values", message="differs")]
+    findings = (
+        []
+        if verdict in ("correct", "idle", "untested")
+        else [Finding(check="samples", aspect="values", message="differs")]
+    )
     return Trial(operator="op", dtype=dtype, verdict=verdict, signatures=made, findings=findings, **more)
 
 

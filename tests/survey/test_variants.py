@@ -50,7 +50,11 @@ def test_the_source_is_never_changed() -> None:
 
 def test_mixed_dtypes_and_numbers_stand_in_the_second_place() -> None:
     found = [call.args[1] for _, call in variants.mixed(ADD)]
-    assert [value.dtype for value in found if isinstance(value, torch.Tensor)] == [torch.int64, torch.float16, torch.bool]
+    assert [value.dtype for value in found if isinstance(value, torch.Tensor)] == [
+        torch.int64,
+        torch.float16,
+        torch.bool,
+    ]
     assert [value for value in found if not isinstance(value, torch.Tensor)] == [2, 2.5]
 
 

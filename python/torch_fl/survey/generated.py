@@ -104,7 +104,10 @@ def made(key: str, dtype: torch.dtype) -> list[Call]:
             calls.append(Call(key, tuple(MADE[key](t)), dict(KEYWORDS.get(key, {})), "made for the schema"))
         except (RuntimeError, NotImplementedError):  # the dtype cannot hold such arguments
             return []
-    calls += [Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema") for args in FACTORIES.get(key, ())]
+    calls += [
+        Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema")
+        for args in FACTORIES.get(key, ())
+    ]
     if not calls and key not in FACTORIES:
         calls = uniform(key, t)
     return [call for call in calls if accepts(key, call.args, call.kwargs)]

@@ -25,7 +25,9 @@ START = 300.0  # seconds until a worker must be ready
 class Worker:
     """One process and the case that it is at."""
 
-    def __init__(self, entries: Mapping[str, list[str]], group: Group, folder: Path, depth: Depth, limit: float, main: Main) -> None:
+    def __init__(
+        self, entries: Mapping[str, list[str]], group: Group, folder: Path, depth: Depth, limit: float, main: Main
+    ) -> None:
         self.limit, self.depth = limit, depth
         self.log = Path(tempfile.mkstemp(dir=folder, suffix=".log")[1])
         self.pipe, theirs = CONTEXT.Pipe()
@@ -82,7 +84,9 @@ def run(
     waiting = deque(grouped(cases, together))
     os.environ.update({name: value for name, value in worker.ENVIRONMENT.items() if name not in os.environ})
     with tempfile.TemporaryDirectory(prefix="torch-fl-survey-") as name:
-        workers = [Worker(entries, waiting[0][0], Path(name), depth, limit, main) for _ in range(min(jobs, len(waiting)))]
+        workers = [
+            Worker(entries, waiting[0][0], Path(name), depth, limit, main) for _ in range(min(jobs, len(waiting)))
+        ]
         try:
             while workers:
                 ready = connection.wait([w.pipe for w in workers], timeout=1.0)

@@ -20,7 +20,10 @@ class Limits(NamedTuple):
     samples: int  # of each entry
 
 
-LIMITS: dict[Depth, Limits] = {"quick": Limits(calls=3, entries=1, samples=8), "full": Limits(calls=6, entries=3, samples=16)}
+LIMITS: dict[Depth, Limits] = {
+    "quick": Limits(calls=3, entries=1, samples=8),
+    "full": Limits(calls=6, entries=3, samples=16),
+}
 
 
 def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], depth: Depth = "full") -> list[Call]:

@@ -55,7 +55,20 @@ def extreme(t: torch.Tensor) -> torch.Tensor | None:
         return None
     if t.dtype.is_floating_point:
         info = torch.finfo(t.dtype)
-        values = [float("inf"), -float("inf"), float("nan"), 0.0, -0.0, info.max, info.min, info.tiny, info.tiny / 4, 1.0, -0.5, 2.5]
+        values = [
+            float("inf"),
+            -float("inf"),
+            float("nan"),
+            0.0,
+            -0.0,
+            info.max,
+            info.min,
+            info.tiny,
+            info.tiny / 4,
+            1.0,
+            -0.5,
+            2.5,
+        ]
     else:
         whole = torch.iinfo(t.dtype)
         values = [whole.min, whole.max, 0, 1, whole.min + 1, whole.max - 1, 7]
@@ -109,7 +122,9 @@ def of(call: Call) -> Iterator[tuple[str, Call]]:
         for name, change in EVERY_OTHER.items():
             if (other := changed(call, change)) is not None:
                 yield name, other
-    if (other := changed(call, lambda t: extreme(t) if str(t.dtype).removeprefix("torch.") == call.dtype else None)) is not None:
+    if (
+        other := changed(call, lambda t: extreme(t) if str(t.dtype).removeprefix("torch.") == call.dtype else None)
+    ) is not None:
         yield "edge values", other
 
 
