@@ -38,7 +38,7 @@ def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], d
         found = generated.made(relation, dtype)
         found += calls_of([relation], entries.get(relation, [])[: limits.entries], dtype, limits.samples)
         calls += [call for call in siblings.adapted(key, spread(found, 2 * limits.calls)) if call.dtype == name]
-    return spread(calls, limits.calls)
+    return spread(calls or generated.uniform(key, dtype), limits.calls)
 
 
 def spread(calls: list[Call], most: int) -> list[Call]:
