@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from . import operators, seam, variants
+from . import operators, random, seam, variants
 from .calls import Call
 from .compare import TOLERABLE, Difference, compare
 from .evidence import Count, Depth, Finding, Trial
@@ -20,6 +20,10 @@ MOST_FINDINGS = 6
 VARIED = 2  # base calls that are tried in all variants
 QUICK = ("gaps", "expanded", "empty", "edge values", "number", "out to resize")
 SEED = 1234
+OTHER_SEEDS = (1, 2, 3)  # several: few drawn values can be alike by chance
+
+
+CPU_STEP = "the CPU's own kernel"
 
 
 class Refused(Exception):
@@ -37,8 +41,7 @@ def run(
     """Try all calls.
 
     Args:
-        tell: is told ("at", text) of each call before it runs, for the case that the process ends there, and
-            ("so far", Trial) before calls that often end it.
+        tell: is told ("so far", Trial) and ("at", text) before each call, for the case that the process ends there.
         budget: seconds after which what is left is not tried; `Trial.cut` then counts it.
     """
     trial = Trial(operator=key, dtype=dtype, depth=depth, executor=seam.executor())
@@ -52,13 +55,13 @@ def run(
             if time.monotonic() - start > budget:
                 trial.cut += 1
                 continue
+            settle(trial, signatures, needs, failed)
+            tell("so far", trial)
+            tell("at", f"{CPU_STEP}; {call.source}; {arguments_of(call)}")
             try:
                 wanted = Outcome.on_cpu(call)
             except Refused:
                 continue
-            if check == variants.FAR:
-                settle(trial, signatures, needs, failed)
-                tell("so far", trial)
             tell("at", f"{check}; {call.source}; {arguments_of(call)}")
             count = trial.checks.setdefault(check, Count())
             count.runs += 1
@@ -136,8 +139,14 @@ class Outcome:
     def on_cpu(cls, call: Call) -> Outcome:
         outcome = cls.with_seed(call, SEED)
         if torch.Tag.nondeterministic_seeded in operators.overload(call.key).tags:
-            outcome.random = True
+            others = [cls.with_seed(call, seed) for seed in OTHER_SEEDS]
+            outcome.random = not all(random.alike(outcome.values, other.values) for other in others)
         return outcome
+
+    @property
+    def values(self) -> list[torch.Tensor]:
+        """All that a call leaves behind: results and arguments."""
+        return [leaf for leaf in (*tree_leaves(self.result), *self.arguments) if isinstance(leaf, torch.Tensor)]
 
     @classmethod
     def with_seed(cls, call: Call, seed: int) -> Outcome:
@@ -184,36 +193,32 @@ def identities(result: Any, arguments: list[torch.Tensor]) -> list[int | None]:
 
 def differences(call: Call, wanted: Outcome) -> list[Difference]:
     """Run the call on the device and compare."""
-    device = torch.device(seam.DEVICE)
-    mirror = variants.placed(call, device)
-    args, kwargs = mirror.tree
-    torch.get_device_module(device).manual_seed_all(SEED)
     try:
-        with torch.no_grad():
-            result = operators.overload(call.key)(*args, **kwargs)
-        torch.get_device_module(device).synchronize()
+        result, arguments = on_device(call)
+        if wanted.random:
+            return random.differences(wanted.result, result, on_device(call)[0])
     except Exception as error:  # noqa: BLE001 - the CPU computes this
         return [Difference("exception", f"{type(error).__name__}: {first_line(error)}")]
-    if wanted.random:
-        return described(wanted.result, result)
     found = compare(wanted.result, result)
     if any(d.aspect == "values" for d in found):
         found = compare(wanted.result, result, wanted.exact())
     if operators.written(call.key):
-        found += [
-            Difference(d.aspect, f"an argument afterwards: {d}") for d in compare(wanted.arguments, mirror.tensors)
-        ]
-        if identities(result, mirror.tensors) != wanted.returned:
+        found += [Difference(d.aspect, f"an argument afterwards: {d}") for d in compare(wanted.arguments, arguments)]
+        if identities(result, arguments) != wanted.returned:
             found.append(Difference("identity", "the returned tensor is not the argument that was written"))
     return found
 
 
-def described(wanted: Any, found: Any) -> list[Difference]:
-    """Random numbers: type, shape and dtype; finite where the CPU's are."""
-    blank = [torch.zeros_like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(wanted)]
-    result = compare(blank, found)
-    finite = all(leaf.isfinite().all() for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor))
-    return [d for d in result if d.aspect != "values"] + ([] if finite else [Difference("values", "not all finite")])
+def on_device(call: Call) -> tuple[Any, list[torch.Tensor]]:
+    """The result of a call on the device, and its arguments there."""
+    device = torch.device(seam.DEVICE)
+    placed = variants.Placed(call, device)
+    args, kwargs = placed.tree
+    torch.get_device_module(device).manual_seed_all(SEED)
+    with torch.no_grad():
+        result = operators.overload(call.key)(*args, **kwargs)
+    torch.get_device_module(device).synchronize()
+    return result, placed.tensors
 
 
 def first_line(error: BaseException) -> str:

@@ -183,7 +183,7 @@ FAR_STRIDE = 2**31  # elements between two rows: beyond what a signed 32-bit off
 
 
 def far(call: Call) -> Iterator[tuple[str, Call]]:
-    """The first tensor's rows two thousand million elements apart: on the device only, see `placed`."""
+    """The first tensor's rows two thousand million elements apart: on the device only, see `Placed`."""
     first = next((value for value in call.args if isinstance(value, torch.Tensor)), None)
     if first is None or not first.dim() or first.shape[0] < 2 or not first.numel() or operators.written(call.key):
         return
@@ -212,10 +212,6 @@ class Placed:
             args = list(self.tree[0])
             args[place] = far_copy(call.args[place], device)
             self.tree = tuple(args), self.tree[1]
-
-
-def placed(call: Call, device: torch.device) -> Placed:
-    return Placed(call, device)
 
 
 def far_copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -10,7 +10,7 @@ import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from .evidence import Depth
+from .evidence import Depth, Finding, Trial
 
 ENVIRONMENT = {
     "FLAGOS_HOST_GUARD": "1",  # every block ends at a page that nobody may touch: what writes beyond it ends the process
@@ -39,9 +39,16 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
                 key, dtype = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
             tell = lambda kind, content: pipe.send((kind, content))
-            pipe.send(("done", trial.run(key, dtype, calls, tell, depth, budget)))
+            try:
+                calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
+                done = trial.run(key, dtype, calls, tell, depth, budget)
+            except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
+                broken = Finding(
+                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"[:300]
+                )
+                done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
+            pipe.send(("done", done))
 
 
 def crash_text(log: Path) -> str:
