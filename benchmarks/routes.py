@@ -4,6 +4,7 @@
     python benchmarks/routes.py --json
 
 The routes take turns within one process, so a ratio compares calls of the same moments; each is shown with its spread.
+Times are those of the thread on a processor, so that other programs disturb them little.
 Needs a C++ compiler; the FlagGems rows need torch-fl-flaggems, whose FlagGems is replaced by one function that returns
 its argument, and the one of torch.library registers the same function.
 """
@@ -174,7 +175,7 @@ def main() -> None:
     for row in results["routes"]:
         numbers = f"{row['ns_least']:.0f}", f"{row['ns_median']:.0f}", f"{row['ratio_median']:.2f}"
         table.add_row(row["route"], row["operator"], *numbers, f"{row['ratio_10']:.2f} to {row['ratio_90']:.2f}")
-    console = Console()
+    console = Console(width=160)  # the same lines wherever they go
     console.print(table)
     console.print(f"abs in PyTorch's own table, nothing between: {results['kernel_in_pytorchs_table']}", markup=False)
 

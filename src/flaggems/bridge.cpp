@@ -97,7 +97,8 @@ class FlagGemsKernel final : public c10::OperatorKernel {
       throw python_error();
     }
     const std::string kind = py::str(error.type().attr("__name__")).cast<std::string>();
-    const std::string text = py::str(error.value()).cast<std::string>();
+    std::string text = py::str(error.value()).cast<std::string>();
+    text.resize(std::min(text.find('\n'), text.size()));  // the rest is in the cause
     const std::string message = "flagos: " + plan.name + " (FlagGems' " + function_ + "): " + kind + ": " + text;
     py::raise_from(error, PyExc_RuntimeError, message.c_str());
     throw python_error();

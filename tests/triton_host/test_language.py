@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from torch_fl_triton_host import executable
+from torch_fl_triton_host import executable, native
 from torch_fl_triton_host.launcher import Launcher
 
 from . import language_kernels as kernels
 
 EXECUTORS = [
     "numpy",
+    pytest.param("native", marks=pytest.mark.skipif(native.compiler() is None, reason="no C compiler is installed")),
 ]
 DEVICE = "flagos"
 

@@ -91,7 +91,7 @@ class Flagos:
         return self._torch.flagos
 
     def submit(self, entry: int, payload: bytes, stream: int) -> None:
-        self._core.launch_host_function(entry, payload, stream)
+        self._core.launch_host_function(entry, payload, self.current(), stream)
 
     def synchronize(self, stream: int) -> None:
         self._torch.accelerator.current_stream(self.current()).synchronize()

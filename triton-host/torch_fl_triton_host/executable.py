@@ -54,10 +54,8 @@ def executor() -> str:
         raise ValueError(f"{CHOICE} is '{chosen}'; it must be 'native' or 'numpy', or be unset")
     if chosen == "numpy":
         return "numpy"
-    try:
-        from torch_fl_triton_host import native
-    except ImportError:
-        return "numpy"
+    from torch_fl_triton_host import native
+
     if native.compiler() is not None:
         return "native"
     remedy = "install a C compiler (gcc or clang), or name one in CC"

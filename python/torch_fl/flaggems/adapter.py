@@ -13,6 +13,7 @@ leaves FlagGems as it is.
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,6 +25,9 @@ from typing import Any
 DEVICE = "flagos"
 DISPATCH_KEY = "PrivateUse1"
 VARIABLE = "GEMS_VENDOR"
+
+# What Triton's compiler remarks on the way FlagGems' kernels are written: whoever calls an operator cannot change it.
+_REMARKS = (r"tl\.make_block_ptr is deprecated", "Logical operators 'and' and 'or' are deprecated")
 
 
 def library() -> ModuleType:
@@ -76,6 +80,8 @@ def register(library: str) -> None:
     record.device_name, record.dispatch_key = DEVICE, DISPATCH_KEY
     with _environment(VARIABLE, vendor):
         import_module(library)
+    for remark in _REMARKS:
+        warnings.filterwarnings("ignore", message=remark, category=UserWarning)
 
 
 def _vendor() -> str:

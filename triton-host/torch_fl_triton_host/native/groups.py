@@ -48,11 +48,27 @@ def repeatable(e: FunctionEmitter, value: Value) -> bool:
     known = e.repeatable.get(value)
     if known is None:
         op = e.producers.get(value)
-        known = op is not None and op.name in REPEATABLE and all(
+        known = op is not None and (op.name in REPEATABLE or is_row(e, op)) and all(
             not is_tensor(operand) or repeatable(e, operand) for operand in op.operands
         )  # fmt: skip
         e.repeatable[value] = known
     return known
+
+
+def is_row(e: FunctionEmitter, op: Operation) -> bool:
+    """True for numbers in a row modulo a scalar, which loops know how to count (see ``Nest.remainder``)."""
+    if op.name != "arith.remsi" or not all(is_tensor(operand) for operand in op.operands):
+        return False
+    divisor = e.producers.get(op.operands[1])
+    if divisor is None or divisor.name not in ("tt.splat", "arith.constant"):
+        return False
+    waiting = [op.operands[0]]
+    while waiting:
+        producer = e.producers.get(waiting.pop())
+        if producer is None or producer.name not in ("arith.addi", "arith.extsi", "tt.splat", "tt.make_range", "arith.constant"):
+            return False
+        waiting += [operand for operand in producer.operands if is_tensor(operand)]
+    return True
 
 
 def visit(e: FunctionEmitter, found: Visit, value: Value, index: Index) -> None:
@@ -323,14 +339,17 @@ def cut(nest: Nest, found: Visit, group: Group, reductions: list, keeps: bool, f
     prefixes = {mask: prefix(nest, split, *mask) for mask in masks}
     known = [mask for mask, found_prefix in prefixes.items() if found_prefix is not None]
     limited = any(prefixes[mask].limits for mask in known)
-    units = list(nest.steps)
-    if not limited and not units:
+    if not limited and not nest.steps and not nest.remainders:
         return
+    first, other = nest.again(split, known, set(), fill), []
+    units = list(nest.steps)
+    if not limited and not units and not nest.wraps:
+        return
+    if units:
+        first, other = nest.again(split, known, set(units), fill), first
     lines = limit(nest, split, [prefixes[mask] for mask in known])
-    rest = bool(masks) and bool(keeps or reductions or len(masks) != 1 or written != set(masks))
-    first = nest.again(split, known, set(units), fill)
-    other = nest.again(split, known, set(), fill) if units else []
-    nest.split = Split(split, lines, units, first, other, rest)
+    only = written == set(masks) and len(masks) == 1 and not keeps and not reductions
+    nest.split = Split(split, lines, units, first, other, bool(nest.wraps) or bool(masks) and not only)
 
 
 def is_address(wanted: list[tuple[Value, Index]], group: Group, value: Value) -> bool:

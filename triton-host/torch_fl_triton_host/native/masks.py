@@ -80,6 +80,9 @@ def limit(nest: Nest, split: int, found: list[Prefix]) -> list[str]:
     """C text that sets ``limit`` to the number of iterations of loop ``split`` in which all these masks hold."""
     size = 1 << nest.loops[split].high
     lines = [f"int64_t limit = {size};"]
+    for text, condition in nest.wraps.items():
+        lines.append(f"if (!({condition})) limit = 0;")
+        lines.append(f"if ({text} < limit) limit = {text};")
     for text in dict.fromkeys(text for part in found for text in part.conditions):
         lines.append(f"if (!({text})) limit = 0;")
     for text in dict.fromkeys(text for part in found for text in part.limits):

@@ -107,6 +107,10 @@ class Nest:
         #: Symbols that are steps of the innermost loop, found while addresses are written, and those taken to be 1.
         self.steps: dict[str, None] = {}
         self.units: set[str] = set()
+        #: The loop before whose limit no remainder wraps, while code for that is written; the limits that make it so.
+        self.assumed: int | None = None
+        self.wraps: dict[str, str] = {}
+        self.remainders = False
 
     @property
     def depth(self) -> int:
@@ -235,6 +239,8 @@ class Nest:
             result.add(second, (-1 if name == "arith.subi" else size, ""))
         elif name == "arith.muli" and self.product(op, value, index, result):
             pass
+        elif name == "arith.remsi" and self.remainder(op, value, index, result):
+            pass
         elif name in ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "arith.extsi", "arith.index_cast"):
             ((operand, inner),) = children(op, value, index)
             if operand.type.element == "i1":
@@ -248,6 +254,29 @@ class Nest:
     def opaque(self, value: Value, index: Index) -> tuple[str, int]:
         text, depth = self.value(value, index)
         return f"(int64_t){text}", depth
+
+    def remainder(self, op: Operation, value: Value, index: Index, result: Sum) -> bool:
+        """Numbers in a row modulo a number: still in a row, up to where they wrap; that becomes a limit of the loop."""
+        dividend, divisor = (self.sum(*child) for child in children(op, value, index))
+        row = {n: dividend.whole(n) for n in dividend.factors}
+        if divisor.factors or any(depth for _, depth in divisor.terms) or not row:
+            return False
+        self.remainders = True
+        split = self.assumed
+        if split is None or any(depth > split for _, depth in dividend.terms):
+            return False
+        inner = {n: factor for n, factor in row.items() if n >= split}
+        if len(inner) != self.depth - split or any(factor != 1 << self.loops[n].low for n, factor in inner.items()):
+            return False
+        outer = [times(self.loops[n].variable, one) for n, factors in dividend.factors.items() if n < split for one in factors]
+        first = " + ".join([*(term for term, _ in dividend.terms), *outer])
+        modulus = " + ".join(term for term, _ in divisor.terms)
+        name = self.emitter.fresh("w")
+        self.before[split].append(f"const int64_t {name} = remsi64({first}, {modulus});")
+        self.wraps[f"{modulus} - {name}"] = f"{name} >= 0"
+        result.terms.append((name, split))
+        result.factors = {n: [(factor, "")] for n, factor in inner.items()}
+        return True
 
     def product(self, op: Operation, value: Value, index: Index, result: Sum) -> bool:
         """A product with a number that no loop changes."""
@@ -378,13 +407,14 @@ class Nest:
 
     def again(self, split: int, assumed: list[tuple[Value, Index]], units: set[str], fill: Callable[[], None]) -> list[list[str]]:
         """The code inside loop ``split`` written anew where the masks ``assumed`` hold and ``units`` are 1."""
-        kept, memo = self.before[split + 1 :], self.memo
+        kept, memo, sums = self.before[split + 1 :], self.memo, self.sums
+        self.sums = {}
         self.memo = {key: place for key, place in memo.items() if place[1] <= split} | {mask: ("1", 0) for mask in assumed}
         self.before[split + 1 :] = [[] for _ in kept]
-        self.units = units
+        self.units, self.assumed = units, split
         fill()
         first, self.before[split + 1 :] = self.before[split + 1 :], kept
-        self.memo, self.units = memo, set()
+        self.memo, self.sums, self.units, self.assumed = memo, sums, set(), None
         return first
 
 

@@ -19,15 +19,21 @@ INLINE float bits_float(uint32_t x) { union { uint32_t u; float f; } v = { .u = 
 INLINE uint64_t double_bits(double x) { union { double f; uint64_t u; } v = { .f = x }; return v.u; }
 INLINE double bits_double(uint64_t x) { union { uint64_t u; double f; } v = { .u = x }; return v.f; }
 
+/* A selection without a branch, whatever the compiler thinks of one. */
+INLINE uint32_t pick(_Bool condition, uint32_t yes, uint32_t no) {
+  uint32_t mask = 0 - (uint32_t)condition;
+  return (yes & mask) | (no & ~mask);
+}
+
 /* bfloat16: the upper half of a float32; rounding is to the nearest, ties to even, on the bits. */
 INLINE float from_bf16(uint16_t x) { return bits_float((uint32_t)x << 16); }
 INLINE uint16_t to_bf16(float x) {
   uint32_t u = float_bits(x);
-  return x != x ? (uint16_t)(u >> 16 | 0x40) : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+  return (uint16_t)pick(x != x, u >> 16 | 0x40, (u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 INLINE float round_bf16(float x) {
   uint32_t u = float_bits(x);
-  return x != x ? x : bits_float((u + 0x7fff + (u >> 16 & 1)) & 0xffff0000);
+  return bits_float(pick(x != x, u | 0x400000, u + 0x7fff + (u >> 16 & 1)) & 0xffff0000);
 }
 INLINE float round_bf16_to_zero(float x) { return x != x ? x : bits_float(float_bits(x) & 0xffff0000); }
 
@@ -36,15 +42,15 @@ INLINE float round_bf16_to_zero(float x) { return x != x ? x : bits_float(float_
 INLINE float from_f16(uint16_t x) {
   uint32_t magnitude = (uint32_t)(x & 0x7fff) << 13;
   uint32_t finite = float_bits(bits_float(magnitude) * 0x1p112f);
-  uint32_t u = magnitude >= 0x0f800000 ? magnitude | 0x7f800000 : finite;
+  uint32_t u = pick(magnitude >= 0x0f800000, magnitude | 0x7f800000, finite);
   return bits_float(u | (uint32_t)(x & 0x8000) << 16);
 }
 INLINE uint16_t to_f16(float x) {
   uint32_t bits = float_bits(x), sign = bits >> 16 & 0x8000, u = bits & 0x7fffffff;
   uint32_t normal = (u - (112u << 23) + 0xfff + (u >> 13 & 1)) >> 13;
   uint32_t small = float_bits(bits_float(u) + 0.5f) - float_bits(0.5f);
-  uint32_t large = u > 0x7f800000 ? 0x7e00 : 0x7c00;
-  uint32_t h = u < 0x38800000 ? small : u >= 0x47800000 ? large : normal;
+  uint32_t large = pick(u > 0x7f800000, 0x7e00, 0x7c00);
+  uint32_t h = pick(u < 0x38800000, small, pick(u >= 0x47800000, large, normal));
   return (uint16_t)(h | sign);
 }
 INLINE float round_f16(float x) { return from_f16(to_f16(x)); }

@@ -56,7 +56,8 @@ class Lexer:
 
     def error(self, message: str) -> ParseError:
         line = self.line
-        return ParseError(f"line {line}: {message}, in: {self.source.splitlines()[line - 1].strip()[:160]}")
+        text = [*self.source.splitlines(), ""][line - 1].strip()[:160]
+        return ParseError(f"line {line}: {message}" + (f", in: {text}" if text else ""))
 
     def unexpected(self, wanted: str) -> ParseError:
         return self.error(f"expected {wanted}, found {self.text!r}" if self.kind != "end" else f"expected {wanted}, found the end of the text")
