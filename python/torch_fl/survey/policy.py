@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from torch_fl.routing import chain
+
 from .compare import TOLERABLE
 from .evidence import BAD, Operator, Trial
 
 BACKEND = "flaggems"
+CONTIGUOUS = "contiguous=true"
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Decision:
     reason: str
 
 
-def decide(operator: Operator, slowest: float | None = None) -> Decision:
+def decide(operator: Operator, slowest: float | None = None, contiguous: bool | None = None) -> Decision:
     """The route of one operator.
 
     * Only what was measured is routed: a dtype whose trial is `correct` - all results equal the CPU's, and Triton
@@ -28,14 +31,18 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
       else each set of dtypes that was right is a step of its own.
     * A step must not let in what was not measured: each dtype that stands beside the data (indices, masks) must have
       had a trial as data too, and not a bad one. So an operator whose index dtype is bad as data is not served at all.
-    * Where only empty tensors, or only those without dimensions, fail, a condition keeps these from FlagGems.
+    * Where only empty tensors fail, or only those without dimensions, or with gaps, conditions keep these from FlagGems.
     * A guard in FlagGems' source that refuses other devices excludes the operator unless a trial passed.
     * `slowest`: where given, a dtype is left out whose time is more than that many times the CPU kernel's. On emulated
       devices it is not given: there correctness decides.
+    * `contiguous`: whether that condition may be written; None: where this runtime knows it. What needs it is not routed
+      else.
     """
     if not operator.exists:
         return Decision("", "this PyTorch has no such operator")
     good = [t for t in operator.trials if t.verdict == "correct" and (slowest is None or (t.ratio or 0) <= slowest)]
+    contiguous = knows_contiguous() if contiguous is None else contiguous
+    good = [t for t in good if contiguous or CONTIGUOUS not in t.needs]
     bad = {t.dtype: t for t in operator.trials if t.verdict in BAD}
     if not good:
         return Decision("", reason_against(operator, bad.values()))
@@ -48,8 +55,13 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
     union = frozenset().union(*admitted)
     steps = [union] if mixes(good, union) else maximal(admitted)
     needs = "".join(f", {need}" for need in sorted({need for t in good for need in t.needs}))
-    chain = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
-    return Decision(f"{chain}, none", "right with " + ", ".join(t.dtype for t in good) + against)
+    steps_text = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
+    return Decision(f"{steps_text}, none", "right with " + ", ".join(t.dtype for t in good) + against)
+
+
+def knows_contiguous() -> bool:
+    """Whether routing files of this runtime may compare `contiguous`."""
+    return CONTIGUOUS.partition("=")[0] in chain.SUBJECTS
 
 
 def mixes(good: Iterable[Trial], union: frozenset[str]) -> bool:

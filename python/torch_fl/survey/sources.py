@@ -11,6 +11,8 @@ from . import generated, operators, siblings
 from .calls import Call, calls_of
 from .evidence import Depth
 
+MOST_ENTRIES = 5  # that are looked into until some have calls
+
 
 class Limits(NamedTuple):
     """How far the search for calls goes."""
@@ -30,7 +32,14 @@ def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], d
     """A handful of calls that differ in form and that the CPU computes: made by hand, from samples, from relations."""
     limits = LIMITS[depth]
     name = str(dtype).removeprefix("torch.")
-    calls = generated.made(key, dtype) + calls_of([key], entries.get(key, [])[: limits.entries], dtype, limits.samples)
+    calls = generated.made(key, dtype)
+    productive = 0
+    for entry in entries.get(key, [])[:MOST_ENTRIES]:
+        found = calls_of([key], [entry], dtype, limits.samples)
+        calls += found
+        productive += bool(found)
+        if productive == limits.entries:
+            break
     calls = [call for call in calls if call.dtype == name]
     for relation in siblings.relations(key):
         if len(calls) >= limits.calls:

@@ -110,11 +110,13 @@ def note(trial: Trial, check: str, call: Call, difference: Difference) -> None:
 
 
 def excused(call: Call) -> str | None:
-    """The condition by which a route keeps such a call from FlagGems: an empty first tensor, or one without dimensions."""
+    """The condition by which a route keeps such a call from FlagGems, or None where none does."""
     first = next(iter(call.tensors), None)
-    if first is None or (first.numel() and first.dim()):
-        return None
-    return "numel>=1" if not first.numel() else "ndim>=1"
+    if first is not None and not first.numel():
+        return "numel>=1"
+    if first is not None and not first.dim():
+        return "ndim>=1"
+    return None if all(tensor.is_contiguous() for tensor in call.tensors) else "contiguous=true"
 
 
 def settle(trial: Trial, signatures: set[tuple[str, ...]], needs: set[str], failed: set[str]) -> None:
