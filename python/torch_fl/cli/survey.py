@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -122,4 +121,5 @@ def survey(
 
 
 def command_line() -> str:
-    return " ".join([os.path.basename(sys.argv[0] or "torch-fl").replace("__main__.py", "torch-fl"), *sys.argv[1:]])
+    """As the user might have typed it, however Python was started."""
+    return " ".join(["torch-fl survey", *sys.argv[1 + ("survey" in sys.argv[1:2]) :]])

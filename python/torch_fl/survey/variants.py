@@ -200,6 +200,16 @@ class FarCall(Call):
     """A call whose first tensor is placed with far rows."""
 
 
+class TransferCall(Call):
+    """A call whose second tensor stays on the CPU, as in a copy to the device."""
+
+
+def transfer(call: Call) -> Iterator[tuple[str, Call]]:
+    """A copy from the CPU, for the operators that may be given one."""
+    if call.key in ("copy_", "copy"):
+        yield "transfer", TransferCall(call.key, call.args, call.kwargs, call.source)
+
+
 class Placed:
     """The arguments of a call on a device."""
 
@@ -207,11 +217,15 @@ class Placed:
         mirror = Mirror(device)
         self.tree = mirror((call.args, call.kwargs))
         self.tensors = mirror.tensors
+        places = [place for place, value in enumerate(call.args) if isinstance(value, torch.Tensor)]
         if isinstance(call, FarCall):
-            place = next(i for i, value in enumerate(call.args) if isinstance(value, torch.Tensor))
-            args = list(self.tree[0])
-            args[place] = far_copy(call.args[place], device)
-            self.tree = tuple(args), self.tree[1]
+            self._replace(places[0], far_copy(call.args[places[0]], device))
+        if isinstance(call, TransferCall):
+            self._replace(places[1], call.args[places[1]])
+
+    def _replace(self, place: int, tensor: torch.Tensor) -> None:
+        args, kwargs = self.tree
+        self.tree = (*args[:place], tensor, *args[place + 1 :]), kwargs
 
 
 def far_copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
