@@ -50,8 +50,11 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::op
 
 int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                          double dropout, bool causal, std::optional<double> scale, bool enable_gqa) {
-  // This one is called past the dispatcher: functorch's wrappers get here, and only the math kernel is made of operators.
-  auto wrapped = [](const Tensor& tensor) { return tensor.defined() && !tensor.has_storage(); };
+  // This one is called past the dispatcher: functorch's wrappers and fake tensors get here, and only the math kernel is made of
+  // operators that they can see.
+  auto wrapped = [](const Tensor& tensor) {
+    return tensor.defined() && (!tensor.has_storage() || tensor.key_set().has(c10::DispatchKey::Python));
+  };
   if (wrapped(query) || wrapped(key) || wrapped(value) || (mask && wrapped(*mask)))
     return static_cast<int64_t>(sdp::SDPBackend::math);
   HostAliases aliases;

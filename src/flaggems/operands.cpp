@@ -3,9 +3,9 @@
 
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <flagos_kernels.h>
 
 namespace torch_fl::flaggems {
 namespace {
@@ -57,30 +57,32 @@ c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack) {
   std::optional<c10::Device> device;
   bool others = false, doubles = false;
   replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument& argument, auto) {
-    if (tensor.device().type() == kDevice) {
-      if (!device) device = tensor.device();
-      TORCH_CHECK(*device == tensor.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
-                  *device, " and ", tensor.device(), "! (when calling ", plan.name, ")");
-      doubles |= tensor.scalar_type() == at::kDouble || tensor.scalar_type() == at::kComplexDouble;
-    } else {
+    if (tensor.numel() == 0) throw Decline("a tensor without elements");  // a launch on nothing; few functions expect it
+    if (tensor.device().type() != kDevice) {
+      if (argument.written || (tensor.dim() > 0 && !argument.host)) throw Decline("tensors on several devices");
       others = true;
+      return;
     }
+    if (!device) device = tensor.device();
+    if (*device != tensor.device()) throw Decline("tensors on several devices");
+    doubles |= tensor.scalar_type() == at::kDouble || tensor.scalar_type() == at::kComplexDouble;
   });
+  const c10::impl::VirtualGuardImpl devices(kDevice);
   for (const auto& argument : plan.interesting) {
     const c10::IValue& value = (*stack)[stack->size() - plan.arguments + argument.position];
     if (argument.kind == Kind::generator && value.isGenerator() && value.toGenerator().defined())
       TORCH_CHECK(value.toGenerator().device().type() == kDevice, "Expected a 'flagos' device type for generator but found '",
                   value.toGenerator().device().type(), "' (when calling ", plan.name, ")");
-    if (!device && argument.kind == Kind::device && value.isDevice() && value.toDevice().type() == kDevice) device = value.toDevice();
+    if (argument.kind != Kind::device || !value.isDevice()) continue;
+    c10::Device asked = value.toDevice();
+    if (asked.type() == kDevice && !asked.has_index()) asked = devices.getDevice();
+    if (asked.type() != kDevice || (device && *device != asked)) throw Decline("a transfer between devices");
+    device = asked;
   }
-  const c10::impl::VirtualGuardImpl devices(kDevice);
-  if (!device || !device->has_index()) device = devices.getDevice();
+  if (!device) device = devices.getDevice();
   if (!others) return *device;
-  replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument& argument, auto replace) {
+  replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument&, auto replace) {
     if (tensor.device().type() == kDevice) return;
-    TORCH_CHECK(!argument.written && (tensor.dim() == 0 || argument.host),
-                "Expected all tensors to be on the same device, but found at least two devices, ", *device, " and ",
-                tensor.device(), "! (when calling ", plan.name, ")");
     const bool wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
     replace((wrapped ? unwrapped(tensor, doubles) : tensor).to(*device));
   });
