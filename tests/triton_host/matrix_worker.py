@@ -17,7 +17,7 @@ def routes(path: str) -> None:
     from .matrix_rows import ROWS
 
     wanted = {function for row in ROWS.values() for function in row.functions}
-    lines = [f"{operator} = flaggems\n" for operator, function in sorted(operators.table().items()) if function in wanted and (operator not in ("copy_","_to_copy"))]
+    lines = [f"{operator} = flaggems\n" for operator, function in sorted(operators.table().items()) if function in wanted]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
 
