@@ -82,7 +82,8 @@ assert y.abs_() is y and y.item() == 1
 
 
 def test_conditions_choose_the_step(stub, python):
-    stubbed(stub, {"abs": "anything(lambda x: torch.full_like(x, 7))", "sum.dim_IntList": "anything(lambda x, *rest, **named: x[0])"})
+    seven, row = "anything(lambda x: torch.full_like(x, 7))", "anything(lambda x, *rest, **named: x[0])"
+    stubbed(stub, {"abs": seven, "exp": seven, "sum.dim_IntList": row})
     python(
         PRELUDE
         + """
@@ -92,12 +93,15 @@ assert abs_of(4, 4) == 7 and abs_of(16, 4) == 7
 assert abs_of(4, 4, dtype=torch.float64) == 1, "the dtype"
 assert abs_of(4) == 1 and abs_of(2, 2, 2) == 1, "the number of dimensions"
 assert abs_of(1, 4) == 1, "the number of elements"
+exp = lambda x: x.exp().flatten()[0].item()
+assert exp(torch.zeros(2, 3, device=D)) == 7 and exp(torch.zeros(2, 3, device=D).t()) == 1, "the layout"
 x = torch.ones(3, 2, device=D)
 assert x.sum(0, keepdim=True).tolist() == [[3, 3]] and served("sum.dim_IntList") == {"cpu": 1}
 assert x.sum(0).tolist() == [1, 1] and served("sum.dim_IntList") == {"cpu": 1, "flaggems": 1}
 """,
         routes="""
             abs = flaggems[dtype!=float64, ndim=2, numel>=16], none
+            exp = flaggems[contiguous=true], none
             sum.dim_IntList = flaggems[keepdim=false], none
         """,
     )

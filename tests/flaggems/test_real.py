@@ -65,12 +65,17 @@ def test_flaggems_answers_for_flagos(library):
     assert library.runtime.torch_device_fn is torch.flagos
 
 
+def ramp(*shape: int) -> torch.Tensor:
+    """float32 on the CPU: 0, 1, 2, ..."""
+    return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).view(shape)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("add", lambda d: (torch.arange(12.0, device=d).view(3, 4), torch.ones(4, device=d))),
-        ("mm", lambda d: (torch.arange(12.0, device=d).view(3, 4), torch.arange(8.0, device=d).view(4, 2))),
-        ("softmax", lambda d: (torch.arange(12.0, device=d).view(3, 4), 1)),
+        ("add", lambda d: (ramp(3, 4).to(d), ramp(4).to(d))),
+        ("mm", lambda d: (ramp(3, 4).to(d), ramp(4, 2).to(d))),
+        ("softmax", lambda d: (ramp(3, 4).to(d), 1)),
     ],
 )
 def test_a_function_computes_what_the_cpu_does(library, name, arguments):
@@ -86,7 +91,7 @@ def test_routed_operators_launch_kernels(python):
         """
         import torch, torch_fl_triton_host
         from torch_fl import _C
-        x = torch.arange(6.0, device="flagos", requires_grad=True)
+        x = torch.tensor([0.0, 1, 2, 3, 4, 5], device="flagos", requires_grad=True)
         (x * x + 1).sum().backward()
         assert x.grad.tolist() == [0, 2, 4, 6, 8, 10]
         counts = _C.dispatch_counts()

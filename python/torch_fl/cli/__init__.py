@@ -1,5 +1,7 @@
 """The command ``torch-fl``.  Its libraries are imported here only, never by ``import torch_fl``."""
 
+from importlib.util import find_spec
+
 import typer
 
 from torch_fl._version import __version__
@@ -14,6 +16,10 @@ app = typer.Typer(
 )
 app.command()(info)
 app.command()(routes)
+if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
+    from torch_fl.cli.survey import survey
+
+    app.command()(survey)
 
 
 def _version(asked: bool) -> None:

@@ -26,8 +26,12 @@ DEVICE = "flagos"
 DISPATCH_KEY = "PrivateUse1"
 VARIABLE = "GEMS_VENDOR"
 
-# What Triton's compiler remarks on the way FlagGems' kernels are written: whoever calls an operator cannot change it.
-_REMARKS = (r"tl\.make_block_ptr is deprecated", "Logical operators 'and' and 'or' are deprecated")
+# What Triton remarks on the way FlagGems' kernels are written: whoever calls an operator cannot change it.
+_REMARKS = (
+    r"tl\.make_block_ptr is deprecated",
+    "Logical operators 'and' and 'or' are deprecated",
+    "warmup, rep, and use_cuda_graph parameters are deprecated",
+)
 
 
 def library() -> ModuleType:
@@ -78,10 +82,10 @@ def register(library: str) -> None:
     # Triton's extra functions (libdevice) stay those of the vendor's own device.
     record.triton_extra_name = record.triton_extra_name or record.device_name
     record.device_name, record.dispatch_key = DEVICE, DISPATCH_KEY
+    for remark in _REMARKS:
+        warnings.filterwarnings("ignore", message=remark)
     with _environment(VARIABLE, vendor):
         import_module(library)
-    for remark in _REMARKS:
-        warnings.filterwarnings("ignore", message=remark, category=UserWarning)
 
 
 def _vendor() -> str:

@@ -12,9 +12,10 @@ from .parser import Condition, Entry, Step, Word
 NONE = "none"  #: the backend word for "not claimed": the CPU, or PyTorch's composition, serves the operator
 FLAGGEMS = ("flaggems", "flaggems_cpp")
 NATIVE = ("cuda", "metax", "ascend", "musa", "gcu", "kunlunxin", "tsingmicro", "host")
-SUBJECTS = ("dtype", "ndim", "numel", "size.<dimension>")  #: beside the arguments of the operator
+SUBJECTS = ("dtype", "ndim", "numel", "size.<dimension>", "contiguous")  #: beside the arguments of the operator
 
 _EQUALITY = ("=", "!=")
+_UNORDERED = {"dtype": "data types", "contiguous": "true and false"}
 _DIMENSION = re.compile(r"size\.-?\d+")
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d+)?")
@@ -77,18 +78,21 @@ def _check_condition(condition: Condition, operator: str, place: Location) -> No
     def fail(word: str, problem: str) -> NoReturn:
         raise RoutingError(word.location if isinstance(word, Word) else place, problem)
 
-    standard = subject in ("dtype", "ndim", "numel") or _DIMENSION.fullmatch(subject)
+    standard = subject in ("dtype", "ndim", "numel", "contiguous") or _DIMENSION.fullmatch(subject)
     if not standard and subject not in (arguments := argument_names(operator)):
         known = f"the subjects are {', '.join(SUBJECTS)} and the arguments of {operator}: {', '.join(arguments)}"
         fail(subject, f"'{subject}' cannot be compared; {known}" + nearest(subject, (*SUBJECTS, *arguments)))
-    if relation not in _EQUALITY and subject == "dtype":
-        fail(relation, "data types have no order; compare dtype with = or !=")
+    if relation not in _EQUALITY and subject in ("dtype", "contiguous"):
+        fail(relation, f"{_UNORDERED[subject]} have no order; compare {subject} with = or !=")
     if relation not in _EQUALITY and len(values) > 1:
         fail(relation, f"'{relation}' takes one value; use = or != for several")
     for value in values:
         if subject == "dtype":
             if value not in (types := dtype_names()):
                 fail(value, f"'{value}' is not a data type; write it like float64" + nearest(value, types))
+        elif subject == "contiguous":
+            if value not in ("true", "false"):
+                fail(value, f"'{value}' is neither true nor false, which contiguous is compared with")
         elif standard:
             if not _WHOLE.fullmatch(value):
                 fail(value, f"'{value}' is not a whole number to compare {subject} with")

@@ -191,9 +191,12 @@ def fitted(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tup
 
 
 def accepts(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the CPU computes this call."""
+    """Whether the CPU computes this call; a tensor in the place of a plain number is none that anybody writes."""
     if not all(map(plain, tree_leaves((args, kwargs)))):
         return False
+    for argument, value in zip(operators.overload(key)._schema.arguments, args, strict=False):
+        if isinstance(value, torch.Tensor) and "Tensor" not in str(argument.type):
+            return False
     args, kwargs = Mirror(CPU, gradients=False)((args, kwargs))
     with suppress(Exception), torch.no_grad():
         operators.overload(key)(*args, **kwargs)
