@@ -15,7 +15,8 @@ from ..ttir.ir import Operation, Value
 from .bits import ONE, ZERO, Bits, Index, join
 from .elementwise import c_type, expression, from_memory, literal, memory_type
 from .sums import Sum, times
-from .values import Array, array_type, children, selector, splat_value
+from .unsupported import Unsupported
+from .values import REARRANGING, Array, array_type, children, selector, splat_value
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
@@ -169,7 +170,9 @@ class Nest:
             place, known = self.number((bit,))
             return self.bind(kind, f"({place}) ? {parts[1][0]} : {parts[0][0]}", max(depth, known))
         text = expression(op, [text for text, _ in parts])
-        if text is None:  # an operation that only rearranges
+        if text is None:
+            if op.name not in REARRANGING:
+                raise Unsupported(f"line {op.line}: {op.name} has no C form")
             return parts[0]
         return self.bind(kind, text, depth)
 
