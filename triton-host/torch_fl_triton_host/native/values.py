@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ttir.ir import Dense, Operation, Type, Value
 from .bits import ONE, ZERO, Bits, Index, join, split
-from .elementwise import c_type
+from .elementwise import c_type, memory_type
 
 #: Integer and pointer arithmetic that a second loop may compute again: cheaper than an array of the results.
 REPEATABLE = {f"arith.{name}" for name in ["constant", "addi", "subi", "muli", "andi", "ori", "xori", "shli", "shrsi", "shrui", "minsi", "maxsi", "minui", "maxui", "cmpi", "select", "extsi", "extui", "trunci", "index_cast", "bitcast"]} | {f"tt.{name}" for name in ["make_range", "splat", "broadcast", "expand_dims", "trans", "reshape", "addptr", "int_to_ptr", "ptr_to_int", "bitcast"]} | {"ub.poison"}  # fmt: skip
@@ -34,6 +34,11 @@ class Array:
 
 def array_type(kind: Type) -> str:
     return "uint8_t" if kind.element == "i1" else c_type(kind)
+
+
+def access_type(op: Operation) -> str:
+    """The C type through which a load reads."""
+    return ("volatile " if op.attributes.get("isVolatile") else "") + memory_type(op.results[0].type)
 
 
 def is_tensor(value: Value) -> bool:
