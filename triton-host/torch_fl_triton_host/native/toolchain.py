@@ -20,8 +20,8 @@ FLAGS = (
     "-fwrapv", "-fno-strict-aliasing", "-w", "-pthread",
 )  # fmt: skip
 #: Level 3 without what makes it slow: vector instructions for every loop that gains by them, but no second vector loop for its
-#: last elements, and no copies of loops for each value of a condition.
-VECTORS = ("-ftree-vectorize", "-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
+#: last elements.
+VECTORS = ("-ftree-vectorize", "-fvect-cost-model=dynamic", "-funswitch-loops", "--param=vect-epilogues-nomask=0")
 #: Tried in turn: the parameters are GCC's, and a compiler may not know the machine's instruction set by this name.
 TUNING = (("-march=native", *VECTORS), ("-mcpu=native", *VECTORS), ("-march=native",), ("-mcpu=native",), ())
 LIBRARIES = ("-lm",)
