@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch_fl.survey import operators, siblings, variants
 from torch_fl.survey.calls import Call, fitted
+from torch_fl.survey.generated import made
 from torch_fl.survey.sources import spread
 
 ADD = Call("add.Tensor", (torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)), {}, "made")
@@ -98,3 +99,10 @@ def test_only_a_pointwise_operator_is_given_shapes_that_do_not_fit() -> None:
         {tuple(t.shape for t in c.tensors) for name, c in variants.of(call) if name == "empty"} for call in made
     )
     assert {((0, 3), (0, 3))} == other and other <= one
+
+
+def test_factories_are_called_without_a_dtype_too() -> None:
+    calls = made("arange", torch.float32)
+    assert any("dtype" not in call.kwargs and isinstance(call.args[0], float) for call in calls)
+    assert all(call.dtype == "float32" and call.signature == ("float32",) for call in calls)
+    assert spread(calls, 1) == calls

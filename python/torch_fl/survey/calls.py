@@ -52,6 +52,7 @@ class Call:
     def signature(self) -> tuple[str, ...]:
         """All dtypes of the call, as conditions of a route see them."""
         dtypes = {tensor.dtype for tensor in self.tensors} | {self.kwargs.get("dtype")} - {None}
+        dtypes = dtypes or {torch.get_default_dtype()}
         return tuple(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
 
     @property

@@ -91,6 +91,20 @@ FACTORIES: dict[str, list[list[Any]]] = {
     "logspace": [[1, 3, 9]],
 }
 
+INFERRED: dict[str, list[list[Any]]] = {  # the dtype follows from the numbers, or is the default
+    "arange": [[12.0], [12]],
+    "arange.start": [[0.5, 3], [2, 17]],
+    "arange.start_step": [[0, 3, 0.5], [2, 17, 3]],
+    "full": [[[3, 5], 1.5], [[3], 2], [[3], True]],
+    "linspace": [[1, 9, 17]],
+    "logspace": [[1, 3, 9]],
+    "zeros": [[[3, 5]]],
+    "ones": [[[3, 5]]],
+    "eye": [[5]],
+    "eye.m": [[5, 7]],
+    "rand": [[[64, 64]]],
+    "randn": [[[64, 64]]],
+}
 PLAIN: dict[str, Any] = {"number": 2, "Scalar": 2, "int": 1, "float": 0.5, "bool": False}
 
 
@@ -110,6 +124,9 @@ def made(key: str, dtype: torch.dtype) -> list[Call]:
         Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema")
         for args in FACTORIES.get(key, ())
     ]
+    if dtype == torch.get_default_dtype():  # the dtype that a route takes such a call for
+        inferred = INFERRED.get(key, ())
+        calls += [Call(key, tuple(args), {"device": CPU}, "made without a dtype") for args in inferred]
     return [call for call in calls if accepts(key, call.args, call.kwargs)]
 
 

@@ -56,7 +56,9 @@ def spread(calls: list[Call], most: int) -> list[Call]:
     rounds: dict[object, list[Call]] = {}
     for call in different:
         rounds.setdefault((tuple(t.dim() for t in call.tensors), call.signature), []).append(call)
-    chosen: list[Call] = []
+    chosen: list[Call] = [call for call in different if call.source.startswith("made")]  # each has its reason
+    for group in rounds.values():
+        group[:] = [call for call in group if not any(call is other for other in chosen)]
     while len(chosen) < most and any(rounds.values()):
         for group in rounds.values():
             if group and len(chosen) < most:
