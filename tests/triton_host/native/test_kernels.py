@@ -110,6 +110,38 @@ def test_float_atomics_give_the_same_bits_with_any_number_of_threads(build):
     assert len(found) == 1
 
 
+def test_programs_that_wait_for_each_other_run_in_order(build):
+    """Each adds to what the program before it wrote, which it waits for with a volatile load (a look-back)."""
+    body = """
+    %one = arith.constant 1 : i32
+    %zero = arith.constant 0 : i32
+    %i = tt.get_program_id x : i32
+    %mine = tt.addptr %x, %i : !tt.ptr<i32>, i32
+    %start = arith.cmpi eq, %i, %zero : i32
+    %before = arith.subi %i, %one : i32
+    %his = tt.addptr %x, %before : !tt.ptr<i32>, i32
+    %v = scf.if %start -> (i32) {
+      scf.yield %zero : i32
+    } else {
+      %w = scf.while (%seen = %zero) : (i32) -> i32 {
+        %wait = arith.cmpi eq, %seen, %zero : i32
+        scf.condition(%wait) %seen : i32
+      } do {
+      ^bb0(%s: i32):
+        %next = tt.load %his {isVolatile = true} : !tt.ptr<i32>
+        scf.yield %next : i32
+      }
+      %last = tt.load %his {isVolatile = true} : !tt.ptr<i32>
+      scf.yield %last : i32
+    }
+    %sum = arith.addi %v, %one : i32
+    tt.store %mine, %sum : !tt.ptr<i32>"""
+    kernel = build(module(body, "%x: !tt.ptr<i32>"))
+    x = np.zeros(3000, np.int32)
+    run(kernel, x, grid=(3000, 1, 1), threads=4)
+    assert (x == np.arange(1, 3001)).all()
+
+
 REDUCE = """
     %r = tt.make_range {{end = {rows} : i32, start = 0 : i32}} : tensor<{rows}xi32>
     %c = tt.make_range {{end = {columns} : i32, start = 0 : i32}} : tensor<{columns}xi32>

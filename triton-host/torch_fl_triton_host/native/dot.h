@@ -1,6 +1,11 @@
 /* c += a @ b, row-major. Blocks of ROWS rows and two vectors of columns stay in registers while the inner dimension runs. */
 typedef float vector8 __attribute__((vector_size(32), aligned(4), may_alias));
 #define ROWS 4
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 8")
+#endif
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
@@ -13,19 +18,19 @@ typedef float vector8 __attribute__((vector_size(32), aligned(4), may_alias));
 #endif
 INLINE void dot_block(int rows, int columns, int inner, const float *a, const float *b, float *c) {
   vector8 sum[ROWS][2];
-  for (int r = 0; r < ROWS; ++r)
-    for (int v = 0; v < 2; ++v) sum[r][v] = *(const vector8 *)(c + r * columns + 8 * v);
+  UNROLLED for (int r = 0; r < ROWS; ++r)
+    UNROLLED for (int v = 0; v < 2; ++v) sum[r][v] = *(const vector8 *)(c + r * columns + 8 * v);
   for (int k = 0; k < inner; ++k) {
     vector8 first = *(const vector8 *)(b + k * columns), second = *(const vector8 *)(b + k * columns + 8);
-    for (int r = 0; r < ROWS; ++r) {
+    UNROLLED for (int r = 0; r < ROWS; ++r) {
       float x = a[r * inner + k];
       vector8 all = {x, x, x, x, x, x, x, x};
       sum[r][0] = MULTIPLY_ADD(all, first, sum[r][0]);
       sum[r][1] = MULTIPLY_ADD(all, second, sum[r][1]);
     }
   }
-  for (int r = 0; r < ROWS; ++r)
-    for (int v = 0; v < 2; ++v) *(vector8 *)(c + r * columns + 8 * v) = sum[r][v];
+  UNROLLED for (int r = 0; r < ROWS; ++r)
+    UNROLLED for (int v = 0; v < 2; ++v) *(vector8 *)(c + r * columns + 8 * v) = sum[r][v];
 }
 INLINE void dot_float(int rows, int columns, int inner, const float *a, const float *b, float *c) {
   if (rows % ROWS == 0 && columns % 16 == 0) {

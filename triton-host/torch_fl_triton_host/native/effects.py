@@ -55,7 +55,7 @@ def atomic(e: FunctionEmitter, op: Operation) -> None:
     if tensor:
         nest = own_nest(e, op, op.operands)
         names = [nest.value(value, whole(value.type))[0] for value in op.operands[1:]]
-        place = nest.address(pointer, whole(pointer.type), nest.depth)
+        place = nest.address(pointer, whole(pointer.type), nest.depth, memory_type(kind))
         lines = nest.before[nest.depth]
     else:
         names = [e.scalar(value) for value in op.operands[1:]]

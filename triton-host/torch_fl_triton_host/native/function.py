@@ -7,7 +7,7 @@ from . import control, effects, groups
 from .elementwise import c_type, expression, from_memory, literal, memory_type, to_memory
 from .nest import declare
 from .unsupported import Unsupported
-from .values import Array, array_type, is_lazy, is_tensor
+from .values import Array, access_type, array_type, is_lazy, is_tensor
 
 
 class FunctionEmitter:
@@ -172,7 +172,7 @@ class FunctionEmitter:
         names = [self.scalar(value) for value in op.operands]
         if op.name == "tt.load":
             groups.flush(self)
-            text = from_memory(kind, f"AT({memory_type(kind)}, {names[0]})")
+            text = from_memory(kind, f"AT({access_type(op)}, {names[0]})")
             if len(names) > 1:
                 text = f"{names[1]} ? {text} : {names[2] if len(names) > 2 else '0'}"
         elif op.name == "tt.store":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..ttir.ir import Operation, Value
 from .bits import Index, join, whole, width
 from .cut import cut
-from .elementwise import to_memory
+from .elementwise import memory_type, to_memory
 from .nest import Nest
 from .reduction import Reduction
 from .values import LIGHT, Array, is_lazy
@@ -270,7 +270,7 @@ def store(nest: Nest, op: Operation) -> tuple[int, str]:
     if len(op.operands) > 2:
         condition, known = nest.value(op.operands[2], whole(op.operands[2].type))
         depth = max(depth, known)
-    place = nest.address(pointer, index, depth)
+    place = nest.address(pointer, index, depth, memory_type(pointer.type.pointee))
     statement = f"{place} = {to_memory(pointer.type.pointee, text)};"
     return depth, statement if condition == "1" else f"if ({condition}) {statement}"
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from ..ttir.ir import Operation, Value
 from .bits import ONE, ZERO, Bits, Index, join
-from .elementwise import c_type, expression, from_memory, literal, memory_type
+from .elementwise import c_type, expression, from_memory, literal
 from .sums import Sum, times
-from .values import Array, array_type, children, selector, splat_value
+from .unsupported import Unsupported
+from .values import REARRANGING, Array, access_type, array_type, children, selector, splat_value
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
@@ -169,7 +170,9 @@ class Nest:
             place, known = self.number((bit,))
             return self.bind(kind, f"({place}) ? {parts[1][0]} : {parts[0][0]}", max(depth, known))
         text = expression(op, [text for text, _ in parts])
-        if text is None:  # an operation that only rearranges
+        if text is None:
+            if op.name not in REARRANGING:
+                raise Unsupported(f"line {op.line}: {op.name} has no C form")
             return parts[0]
         return self.bind(kind, text, depth)
 
@@ -289,9 +292,8 @@ class Nest:
                 return True
         return False
 
-    def address(self, value: Value, index: Index, depth: int) -> str:
-        """An lvalue for what the pointer ``value`` points to, for use inside ``depth`` loops."""
-        pointee = memory_type(value.type.pointee)
+    def address(self, value: Value, index: Index, depth: int, pointee: str) -> str:
+        """An lvalue of type ``pointee`` for what ``value`` points to, for use inside ``depth`` loops."""
         size = value.type.pointee.bytes
         parts = self.sum(value, index)
         base = self.known_address(parts, depth)
@@ -348,7 +350,7 @@ class Nest:
         if other is not None:
             fallback, known = self.value(other, indices[2])
             depth = max(depth, known)
-        text = from_memory(kind, self.address(pointer, indices[0], depth))
+        text = from_memory(kind, self.address(pointer, indices[0], depth, access_type(op)))
         if condition in ("0", "false"):
             return fallback, depth
         if condition != "1":

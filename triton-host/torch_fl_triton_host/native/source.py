@@ -116,8 +116,8 @@ def is_serial(module: Module) -> bool:
     for function in module.functions:
         used = {value for op in function.body.walk() for value in op.operands}
         for op in function.body.walk():
-            if op.name in ("tt.atomic_cas", "tt.print"):
-                return True
+            if op.name in ("tt.atomic_cas", "tt.print") or op.attributes.get("isVolatile"):
+                return True  # a volatile load waits for what a program before this one writes
             if op.name == "tt.atomic_rmw" and (
                 op.attributes["operation"] not in ORDERLESS or any(result in used for result in op.results)
             ):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ttir.ir import Dense, Operation, Type, Value
 from .bits import ONE, ZERO, Bits, Index, join, split
-from .elementwise import c_type, expression
+from .elementwise import c_type, memory_type
 
 #: Integer and pointer arithmetic that a second loop may compute again: cheaper than an array of the results.
 REPEATABLE = {f"arith.{name}" for name in ["constant", "addi", "subi", "muli", "andi", "ori", "xori", "shli", "shrsi", "shrui", "minsi", "maxsi", "minui", "maxui", "cmpi", "select", "extsi", "extui", "trunci", "index_cast", "bitcast"]} | {f"tt.{name}" for name in ["make_range", "splat", "broadcast", "expand_dims", "trans", "reshape", "addptr", "int_to_ptr", "ptr_to_int", "bitcast"]} | {"ub.poison"}  # fmt: skip
@@ -14,6 +14,8 @@ REPEATABLE = {f"arith.{name}" for name in ["constant", "addi", "subi", "muli", "
 REARRANGING = {
     f"tt.{name}" for name in ["splat", "broadcast", "expand_dims", "trans", "reshape", "split", "join", "cat"]
 }
+#: Operations of the tt dialect that are computed element by element; all of arith and math are.
+LAZY = REARRANGING | {f"tt.{name}" for name in ["make_range", "load", "gather", "addptr", "int_to_ptr", "ptr_to_int", "bitcast", "fp_to_fp", "mulhiui", "precise_sqrt", "precise_divf", "clampf", "extern_elementwise"]} | {"ub.poison"}  # fmt: skip
 #: Cheap on a few elements but not worth repeating for each row of a tile.
 LIGHT = (
     REPEATABLE
@@ -34,18 +36,20 @@ def array_type(kind: Type) -> str:
     return "uint8_t" if kind.element == "i1" else c_type(kind)
 
 
+def access_type(op: Operation) -> str:
+    """The C type through which a load reads."""
+    return ("volatile " if op.attributes.get("isVolatile") else "") + memory_type(op.results[0].type)
+
+
 def is_tensor(value: Value) -> bool:
     return bool(value.type.shape)
 
 
 def is_lazy(op: Operation) -> bool:
     """True if the operation is computed element by element where its result is needed."""
-    if not op.results or not is_tensor(op.results[0]):
-        return False
-    name = op.name
-    if name in REARRANGING or name in ("arith.constant", "tt.make_range", "tt.load", "tt.gather", "ub.poison"):
-        return True
-    return expression(op, ["a", "b", "c"][: len(op.operands)]) is not None if len(op.operands) <= 3 else False
+    return (
+        op.name in LAZY or op.name.startswith(("arith.", "math.")) if op.results and is_tensor(op.results[0]) else False
+    )
 
 
 def children(op: Operation, result: Value, index: Index) -> list[tuple[Value, Index]]:

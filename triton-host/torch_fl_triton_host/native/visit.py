@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ttir.ir import Operation, Value
 from .bits import Index, cuts, join
-from .values import REPEATABLE, Array, children, is_lazy, is_tensor, selector, splat_value
+from .values import REARRANGING, REPEATABLE, Array, children, is_lazy, is_tensor, selector, splat_value
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
@@ -25,14 +25,26 @@ class Visit:
 
 
 def repeatable(e: FunctionEmitter, value: Value) -> bool:
-    """True if a value is at hand, or made of such by arithmetic that may be done again."""
+    """True if a value is at hand, or computed again with less ado than kept.
+
+    That is arithmetic on numbers in a row, scalars and constants, and elements of any of these or of an array in another
+    order. Arithmetic on arrays is not: what is computed from its results would then be longer with each step.
+    """
+    op = e.producers.get(value)
     if value in e.homes:
         return True
+    if op is not None and op.name in REARRANGING and op.name not in ("tt.join", "tt.cat"):
+        return all(repeatable(e, operand) for operand in op.operands if is_tensor(operand))
+    return from_numbers(e, value)
+
+
+def from_numbers(e: FunctionEmitter, value: Value) -> bool:
+    """True if a tensor is computed from numbers in a row, scalars and constants by arithmetic that may be done again."""
     known = e.repeatable.get(value)
     if known is None:
         op = e.producers.get(value)
         known = op is not None and (op.name in REPEATABLE or is_row(e, op)) and all(
-            not is_tensor(operand) or repeatable(e, operand) for operand in op.operands
+            from_numbers(e, operand) for operand in op.operands if is_tensor(operand)
         )  # fmt: skip
         e.repeatable[value] = known
     return known
