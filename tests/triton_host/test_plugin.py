@@ -173,3 +173,12 @@ def test_without_torch_fl_it_serves_cpu_tensors(python):
 def test_the_executor_can_be_chosen(word, message, python):
     done = python(PLAIN, TORCH_DEVICE_BACKEND_AUTOLOAD="0", TORCH_FL_TRITON_EXECUTOR=word, check=message is None)
     assert message is None or (done.returncode and message in done.stderr.splitlines()[-1])
+
+
+def test_the_program_in_the_guide_prints_what_it_says(python):
+    guide = Path(__file__).parents[2] / "docs" / "triton-host.md"
+    if not guide.is_file():
+        pytest.skip("the guide lies in the source tree")
+    program = guide.read_text().split("```py\n")[1].split("```")[0]
+    promised = program.rstrip().rsplit("# ", 1)[1]
+    assert python(program).stdout.strip() == promised
