@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 from flbuild import (
     arguments,
@@ -48,6 +49,18 @@ def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: 
             stage.detail = f"{len(records)} packages, hashes checked"
 
 
+def demonstrate(layout: Layout, report: Report, prefix: Path, args: argparse.Namespace, *options: str) -> None:
+    """Run the examples in an environment when asked to, or when it is new; `options` are theirs."""
+    shown = prefix / environment.DEMONSTRATED
+    if args.demo or (args.demo is None and not args.test and not shown.exists()):
+        for script in demo.examples(layout.root):
+            said = " ".join([str(script.relative_to(layout.root)), *options])
+            report.say(f"\ndemonstration {said}", style="bold")
+            with report.stage(script.name):
+                demo.run(prefix, script, options, quiet=args.json)
+        shown.touch()
+
+
 def main(args, layout: Layout, report: Report) -> int:
     """All stages.
 
@@ -79,21 +92,19 @@ def main(args, layout: Layout, report: Report) -> int:
         "lock": str(prefix / environment.LOCK),
     }
 
-    shown = prefix / environment.DEMONSTRATED
-    if args.demo or (args.demo is None and not args.test and not shown.exists()):
-        for script in demo.examples(layout.root):
-            report.say(f"\ndemonstration {script.relative_to(layout.root)}", style="bold")
-            with report.stage(script.name):
-                demo.run(prefix, script, quiet=args.json)
-        shown.touch()
+    demonstrate(layout, report, prefix, args)
     asked = args.flaggems or (args.test and args.suite == arguments.FLAGGEMS)
     if asked or (args.test and args.suite == arguments.ALL and flaggems.is_built(built)):
         # What no other channel has of it comes from a seed channel of its own.
         wanted = flaggems.wanted(built, variant.stem)
         install(layout, report, f"{variant.stem}-flaggems", [*everything, flaggems_seed.make(layout, report)], wanted)
+    if args.flaggems:
+        prefix = layout.environment(f"{variant.stem}-flaggems")
+        report.results["flaggems_environment"] = str(prefix)
+        demonstrate(layout, report, prefix, args, "--backend", "flaggems")
     if args.test:
         return test(layout, report, variant.stem, everything, built, args)
-    report.say(demo.closing(prefix, variant.stem))
+    report.say(demo.closing(prefix, prefix.name))
     return 0
 
 

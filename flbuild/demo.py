@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from flbuild.errors import UserError
@@ -25,14 +26,14 @@ def environment_variables(prefix: Path) -> dict[str, str]:
     return kept | {"PATH": os.pathsep.join([str(prefix / "bin"), *search]), "CONDA_PREFIX": str(prefix)}
 
 
-def run(prefix: Path, script: Path, quiet: bool) -> None:
+def run(prefix: Path, script: Path, options: Sequence[str] = (), quiet: bool = False) -> None:
     """Run one of them; its output is the person's to read.
 
     Raises:
         UserError: it failed.
     """
     done = subprocess.run(
-        [prefix / "bin/python", script],
+        [prefix / "bin/python", script, *options],
         env=environment_variables(prefix),
         stdout=subprocess.DEVNULL if quiet else None,
         check=False,

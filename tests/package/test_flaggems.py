@@ -81,9 +81,9 @@ def test_importing_torch_imports_neither(flaggems_environment):
 
 
 def test_flaggems_answers_for_the_device(flaggems_environment, tmp_path):
-    code = "import torch, flag_gems; print(flag_gems.vendor_name, flag_gems.device, torch.backends.flagos.__name__)"
+    code = "import torch, flag_gems; print(flag_gems.vendor_name, flag_gems.device)"
     said = flaggems_environment.python(code, FLAGGEMS_CACHE_DIR=str(tmp_path), GEMS_VENDOR="flagos")
-    assert said == "flagos flagos torch.backends.flagos"
+    assert said == "flagos flagos"
 
 
 def test_without_the_device_flaggems_vendor_says_what_is_missing(flaggems_environment, tmp_path):

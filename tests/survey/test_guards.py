@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from torch_fl.survey.guards import guards_of
 
 OPS = {

@@ -9,7 +9,10 @@ from torch_fl.survey import evidence
 from torch_fl.survey.evidence import Evidence, Making, Operator, Run, Trial
 from torch_fl.survey.journal import Journal, open_cases
 
-GOOD, BAD = Trial(operator="a", dtype="float32", verdict="correct"), Trial(operator="b", dtype="float32", verdict="wrong")
+GOOD, BAD = (
+    Trial(operator="a", dtype="float32", verdict="correct"),
+    Trial(operator="b", dtype="float32", verdict="wrong"),
+)
 CASES = [("a", "float32"), ("b", "float32"), ("c", "float32")]
 FIRST, SECOND = (Run(command="torch-fl survey", date=date, executor="numpy", seconds=3) for date in ("1", "2"))
 

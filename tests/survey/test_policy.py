@@ -9,7 +9,11 @@ from torch_fl.survey.policy import decide
 
 def trial(dtype: str, verdict: str = "correct", signatures: list[list[str]] | None = None, **more: object) -> Trial:
     made = [[dtype]] if signatures is None else signatures
-    findings = [] if verdict in ("correct", "idle", "untested") else [Finding(check="samples", aspect="values", message="differs")]
+    findings = (
+        []
+        if verdict in ("correct", "idle", "untested")
+        else [Finding(check="samples", aspect="values", message="differs")]
+    )
     return Trial(operator="op", dtype=dtype, verdict=verdict, signatures=made, findings=findings, **more)
 
 
@@ -31,7 +35,12 @@ def test_dtypes_that_were_right_side_by_side_share_a_step() -> None:
 
 
 def test_index_dtypes_belong_to_the_step() -> None:
-    assert chain(trial("float32", signatures=[["float32", "int64"]])) == "flaggems[dtype=float32|int64], none"
+    data = trial("float32", signatures=[["float32", "int64"]])
+    assert chain(data, trial("int64", "untested", signatures=[])) == "flaggems[dtype=float32|int64], none"
+
+
+def test_an_index_dtype_that_was_not_measured_as_data_is_not_let_in() -> None:
+    assert chain(trial("float32", signatures=[["float32", "int64"]])) == ""
 
 
 @pytest.mark.parametrize("verdict", ["wrong", "error", "crash", "timeout"])
@@ -75,3 +84,9 @@ def test_slow_dtypes_are_left_out_only_where_a_limit_is_given() -> None:
 
 def test_what_only_empty_tensors_break_gets_a_condition() -> None:
     assert chain(trial("float32", needs=["numel>=1"])) == "flaggems[dtype=float32, numel>=1], none"
+
+
+def test_what_needs_contiguous_tensors_is_routed_where_the_runtime_knows_the_word() -> None:
+    operator = Operator(operator="op", function="op", trials=[trial("float32", needs=["contiguous=true"])])
+    assert decide(operator, contiguous=True).chain == "flaggems[dtype=float32, contiguous=true], none"
+    assert decide(operator, contiguous=False).chain == ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from torch_fl.survey import planted, runner, seam
 from torch_fl.survey.evidence import Trial
+from torch_fl.survey.trial import CPU_STEP
 from torch_fl.survey.variants import FAR
 
 
@@ -31,10 +33,11 @@ def test_what_takes_too_long_is_ended_and_the_next_case_runs() -> None:
     assert (found["abs"].verdict, found["mm"].verdict) == ("timeout", "correct")
 
 
-def test_a_crash_of_far_offsets_leaves_the_judgement_of_the_rest() -> None:
-    trial = run(("abs", "far"))["abs"]
+@pytest.mark.parametrize("where,check", [("far", FAR), ("cpu", CPU_STEP)])
+def test_a_crash_of_far_offsets_or_of_the_cpu_leaves_the_judgement_of_the_rest(where: str, check: str) -> None:
+    trial = run(("abs", where))["abs"]
     assert trial.verdict == "correct"
-    assert [(f.check, f.aspect) for f in trial.findings] == [(FAR, "crash")]
+    assert [(f.check, f.aspect) for f in trial.findings] == [(check, "crash")]
 
 
 def test_a_worker_routes_the_operators_of_its_group_and_no_others() -> None:

@@ -44,3 +44,14 @@ def test_the_quick_form_is_a_part_of_the_full_one() -> None:
     calls = [Call("add.Tensor", (torch.ones(2, 3), torch.ones(2, 3)), {}, "made")]
     quick, full = ([check for check, _ in planned(calls, depth)] for depth in ("quick", "full"))
     assert set(quick) < set(full) and "edge values" in quick and "64-bit offsets" in full
+
+
+def test_a_condition_keeps_gaps_away() -> None:
+    gaps = torch.ones(2, 6)[:, ::2]
+    assert excused(Call("add.Tensor", (torch.ones(2, 3), gaps), {}, "")) == "contiguous=true"
+
+
+def test_the_largest_call_is_varied() -> None:
+    calls = [Call("abs", (torch.ones(()),), {}, "made"), Call("abs", (torch.ones(3, 4),), {}, "made")]
+    shapes = {tuple(call.args[0].shape) for check, call in planned(calls, "quick") if check in ("gaps", "edge values")}
+    assert shapes == {(3, 4)}

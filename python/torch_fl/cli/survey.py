@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -37,9 +36,12 @@ def parse_depth(text: str) -> str:
 
 def survey(
     op: Annotated[
-        str | None, typer.Option("--op", metavar="PATTERN", help="Shell patterns of operators, with commas between them.")
+        str | None,
+        typer.Option("--op", metavar="PATTERN", help="Shell patterns of operators, with commas between them."),
     ] = None,
-    dtypes: Annotated[str, typer.Option("--dtype", help="Dtypes, with commas between them, in the order to be tried.")] = "",
+    dtypes: Annotated[
+        str, typer.Option("--dtype", help="Dtypes, with commas between them, in the order to be tried.")
+    ] = "",
     depth: Annotated[
         str, typer.Option(callback=parse_depth, help="full, or quick: few layouts, so few kernels to compile.")
     ] = "full",
@@ -59,7 +61,8 @@ def survey(
     conf: Annotated[Path | None, typer.Option("--conf", dir_okay=False, help="Write the routing file here.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", dir_okay=False, help="Write the picture here.")] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", dir_okay=False, help="Write the totals into this page, between its markers.")
+        Path | None,
+        typer.Option("--page", dir_okay=False, help="Write the totals into this page, between its markers."),
     ] = None,
 ) -> None:
     """Run every FlagGems operator on this device and on the CPU, compare, and write evidence and routes.
@@ -118,4 +121,5 @@ def survey(
 
 
 def command_line() -> str:
-    return " ".join([os.path.basename(sys.argv[0] or "torch-fl").replace("__main__.py", "torch-fl"), *sys.argv[1:]])
+    """As the user might have typed it, however Python was started."""
+    return " ".join(["torch-fl survey", *sys.argv[1 + ("survey" in sys.argv[1:2]) :]])

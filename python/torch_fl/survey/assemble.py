@@ -17,6 +17,7 @@ from . import conf, guards, operators, picture, seam
 from .evidence import ORDER, Evidence, Making, Operator, Run, Trial
 from .policy import decide
 
+FILES = ("--json", "--conf", "--svg", "--page")  # options of the command
 DISTRIBUTIONS = ("torch", "triton", "flag_gems", "torch-fl", "torch-fl-triton-host")
 
 
@@ -60,7 +61,7 @@ def evidence(
     every = [trial for operator in found for trial in operator.trials]
     return Evidence(
         making=Making(
-            runs=list(runs),
+            runs=[run.model_copy(update={"command": told(run.command)}) for run in runs],
             date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
             versions=versions(),
             machine=f"{platform.machine()}, {os.cpu_count()} processors",
@@ -74,7 +75,15 @@ def evidence(
 def this_run(command: str) -> Run:
     """A run that begins now."""
     now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
-    return Run(command=command, date=now, executor=seam.executor())
+    return Run(command=told(command), date=now, executor=seam.executor())
+
+
+def told(command: str) -> str:
+    """A command line without the names of the files that it wrote, and with a long list of operators cut short."""
+    words = command.split()
+    kept = [w for before, w in zip(["", *words], words, strict=False) if w not in FILES and before not in FILES]
+    lists = [f"{w[:40]}...({w.count(',') + 1} operators)" if w.count(",") > 8 else w for w in kept]
+    return " ".join(lists)
 
 
 def versions() -> dict[str, str]:

@@ -52,6 +52,7 @@ class Call:
     def signature(self) -> tuple[str, ...]:
         """All dtypes of the call, as conditions of a route see them."""
         dtypes = {tensor.dtype for tensor in self.tensors} | {self.kwargs.get("dtype")} - {None}
+        dtypes = dtypes or {torch.get_default_dtype()}
         return tuple(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
 
     @property
@@ -191,9 +192,12 @@ def fitted(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tup
 
 
 def accepts(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the CPU computes this call."""
+    """Whether the CPU computes this call; a tensor in the place of a plain number is none that anybody writes."""
     if not all(map(plain, tree_leaves((args, kwargs)))):
         return False
+    for argument, value in zip(operators.overload(key)._schema.arguments, args, strict=False):
+        if isinstance(value, torch.Tensor) and "Tensor" not in str(argument.type):
+            return False
     args, kwargs = Mirror(CPU, gradients=False)((args, kwargs))
     with suppress(Exception), torch.no_grad():
         operators.overload(key)(*args, **kwargs)

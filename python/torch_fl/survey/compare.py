@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -46,7 +47,7 @@ def compare(wanted: Any, found: Any, exact: Any = None) -> list[Difference]:
             differences.append(Difference("structure", f"{where}wanted {type(a).__name__}, found {type(b).__name__}"))
         elif isinstance(a, torch.Tensor):
             differences += [Difference(d.aspect, f"{where}{d}") for d in of_tensors(a, b, c)]
-        elif a != b and not (a != a and b != b):
+        elif a != b and not (isinstance(a, float) and math.isnan(a) and isinstance(b, float) and math.isnan(b)):
             differences.append(Difference("values", f"{where}wanted {a!r}, found {b!r}"))
     return differences
 

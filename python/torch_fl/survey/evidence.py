@@ -44,8 +44,12 @@ class Trial(BaseModel):
     dtype: str
     depth: Depth = "full"
     verdict: Verdict = "untested"
-    needs: list[str] = Field(default_factory=list, description="conditions of a route without which calls fail: `numel>=1`")
-    signatures: list[list[str]] = Field(default_factory=list, description="dtypes that stood together in a call that was right")
+    needs: list[str] = Field(
+        default_factory=list, description="conditions of a route without which calls fail: `numel>=1`"
+    )
+    signatures: list[list[str]] = Field(
+        default_factory=list, description="dtypes that stood together in a call that was right"
+    )
     checks: dict[str, Count] = Field(default_factory=dict)
     findings: list[Finding] = Field(default_factory=list, description="the first ones")
     calls: int = 0  #: that the slot was given
@@ -118,4 +122,6 @@ def read(path: Path) -> Evidence:
         return Evidence.model_validate_json(path.read_text("utf-8"))
     except (OSError, ValidationError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
-        raise ValueError(f"{path}: not evidence of `torch-fl survey` ({reason}); give a file that its --json wrote") from None
+        raise ValueError(
+            f"{path}: not evidence of `torch-fl survey` ({reason}); give a file that its --json wrote"
+        ) from None

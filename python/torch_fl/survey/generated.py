@@ -91,6 +91,22 @@ FACTORIES: dict[str, list[list[Any]]] = {
     "logspace": [[1, 3, 9]],
 }
 
+INFERRED: dict[str, list[list[Any]]] = {  # the dtype follows from the numbers, or is the default
+    "arange": [[12.0], [12]],
+    "arange.start": [[0.5, 3], [2, 17]],
+    "arange.start_step": [[0, 3, 0.5], [2, 17, 3]],
+    "full": [[[3, 5], 1.5], [[3], 2], [[3], True]],
+    "linspace": [[1, 9, 17]],
+    "logspace": [[1, 3, 9]],
+    "zeros": [[[3, 5]]],
+    "ones": [[[3, 5]]],
+    "eye": [[5]],
+    "eye.m": [[5, 7]],
+    "rand": [[[64, 64]]],
+    "randn": [[[64, 64]]],
+}
+PLAIN: dict[str, Any] = {"number": 2, "Scalar": 2, "int": 1, "float": 0.5, "bool": False}
+
 
 def made(key: str, dtype: torch.dtype) -> list[Call]:
     """Calls of an operator made for its schema; empty where there is no recipe or the CPU refuses."""
@@ -104,29 +120,28 @@ def made(key: str, dtype: torch.dtype) -> list[Call]:
             calls.append(Call(key, tuple(MADE[key](t)), dict(KEYWORDS.get(key, {})), "made for the schema"))
         except (RuntimeError, NotImplementedError):  # the dtype cannot hold such arguments
             return []
-    calls += [Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema") for args in FACTORIES.get(key, ())]
-    if not calls and key not in FACTORIES:
-        calls = uniform(key, t)
+    calls += [
+        Call(key, tuple(args), {"dtype": dtype, "device": CPU}, "made for the schema")
+        for args in FACTORIES.get(key, ())
+    ]
+    if dtype == torch.get_default_dtype():  # the dtype that a route takes such a call for
+        inferred = INFERRED.get(key, ())
+        calls += [Call(key, tuple(args), {"device": CPU}, "made without a dtype") for args in inferred]
     return [call for call in calls if accepts(key, call.args, call.kwargs)]
 
 
-def uniform(key: str, t: Callable[..., torch.Tensor]) -> list[Call]:
-    """Tensors of one shape and small numbers, for operators whose arguments are only these."""
+def uniform(key: str, dtype: torch.dtype) -> list[Call]:
+    """Tensors of one shape and small numbers, for operators whose arguments are only these; where nothing else is had."""
     args: list[Any] = []
     for place, argument in enumerate(operators.overload(key)._schema.arguments):
         if argument.is_out or argument.kwarg_only or argument.has_default_value():
             break
         kind = str(argument.type)
         if kind == "Tensor":
-            args.append(t(17, 33, seed=place))
-        elif kind in ("number", "Scalar"):
-            args.append(2)
-        elif kind == "int":
-            args.append(1)
-        elif kind == "float":
-            args.append(0.5)
-        elif kind == "bool":
-            args.append(False)
+            args.append(tensor(17, 33, dtype=dtype, seed=place))
+        elif kind in PLAIN:
+            args.append(PLAIN[kind])
         else:
             return []
-    return [Call(key, tuple(args), {}, "made for the schema")] if args else []
+    call = Call(key, tuple(args), {}, "made for the schema")
+    return [call] if args and accepts(key, call.args, call.kwargs) else []

@@ -75,12 +75,18 @@ def helpers(source: Source, package: Path) -> list[Source]:
     """Functions and classes of FlagGems that the function names in a call: of its own module or imported from another."""
     called = {node.func for node in ast.walk(source.node) if isinstance(node, ast.Call)}
     names = {f.id for f in called if isinstance(f, ast.Name)}
-    names |= {f.value.id for f in called if isinstance(f, ast.Attribute) and f.attr == "apply" and isinstance(f.value, ast.Name)}
+    names |= {
+        f.value.id
+        for f in called
+        if isinstance(f, ast.Attribute) and f.attr == "apply" and isinstance(f.value, ast.Name)
+    }
     found = []
     for name in sorted(names):
         module, original = source.names.get(name, ("", name))
         for candidate in sources(package).get(original, []):
-            near = candidate.file == source.file or (module and candidate.file.stem in (module.split(".")[-1], "__init__"))
+            near = candidate.file == source.file or (
+                module and candidate.file.stem in (module.split(".")[-1], "__init__")
+            )
             if near and candidate.node is not source.node:
                 found.append(candidate)
     return found
@@ -92,14 +98,17 @@ def in_function(source: Source, function: str, package: Path, through: str) -> l
     found = {}
     for node in ast.walk(source.node):
         if asks_device(node):
-            found.setdefault(node.lineno, Guard(
-                function=function,
-                file=str(source.file.relative_to(package.parent)),
-                line=node.lineno,
-                text=lines[node.lineno - 1].strip(),
-                refuses=refuses(node, parents),
-                through=through,
-            ))
+            found.setdefault(
+                node.lineno,
+                Guard(
+                    function=function,
+                    file=str(source.file.relative_to(package.parent)),
+                    line=node.lineno,
+                    text=lines[node.lineno - 1].strip(),
+                    refuses=refuses(node, parents),
+                    through=through,
+                ),
+            )
     return list(found.values())
 
 

@@ -36,7 +36,9 @@ def entries_of(keys: Iterable[str], cache: Path | None = None) -> dict[str, list
 def by_name(keys: Iterable[str]) -> dict[str, list[str]]:
     """The entries whose names resemble the operators', without running any: enough for a few operators."""
     names = list(samples_by_name())
-    return {key: sorted((n for n in names if nearness(key, n)[0] < 2), key=lambda n: nearness(key, n))[:3] for key in keys}
+    return {
+        key: sorted((n for n in names if nearness(key, n)[0] < 2), key=lambda n: nearness(key, n))[:3] for key in keys
+    }
 
 
 def cache_folder() -> Path:

@@ -26,6 +26,8 @@ class Mirror:
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, torch.device):
             return self.device
+        if isinstance(value, str) and value == "cpu":
+            return str(self.device)
         if isinstance(value, torch.Generator):
             return torch.Generator(self.device).manual_seed(value.initial_seed())
         if not isinstance(value, torch.Tensor):

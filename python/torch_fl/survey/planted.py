@@ -10,10 +10,11 @@ from multiprocessing.connection import Connection
 
 from . import seam, variants
 from .evidence import Depth, Trial
+from .trial import CPU_STEP
 
 
 def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth: Depth, budget: float) -> None:
-    """As worker.main, but the dtype says what happens: `crash`, `hang`, `exit`, `far`; `routes` tells the routing file."""
+    """As worker.main, but the dtype says what happens: `crash`, `hang`, `exit`, `far`, `cpu`; `routes` tells the routing file."""
     with open(crash_log, "w") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
     pipe.send(("ready", None))
@@ -35,6 +36,10 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
             pipe.send(("so far", trial))
             pipe.send(("at", f"{variants.FAR}; nn.planted; float32[2]"))
             os.kill(os.getpid(), signal.SIGSEGV)
+        if dtype == "cpu":
+            pipe.send(("so far", trial))
+            pipe.send(("at", f"{CPU_STEP}; nn.planted; float32[2]"))
+            os.kill(os.getpid(), signal.SIGFPE)
         if dtype == "routes":
             with open(os.environ[seam.VARIABLE], encoding="utf-8") as file:
                 trial.executor = file.read()

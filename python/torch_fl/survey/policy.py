@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from torch_fl.routing import chain
+
 from .compare import TOLERABLE
 from .evidence import BAD, Operator, Trial
 
 BACKEND = "flaggems"
+CONTIGUOUS = "contiguous=true"
 
 
 @dataclass(frozen=True)
@@ -19,43 +22,46 @@ class Decision:
     reason: str
 
 
-def decide(operator: Operator, slowest: float | None = None) -> Decision:
+def decide(operator: Operator, slowest: float | None = None, contiguous: bool | None = None) -> Decision:
     """The route of one operator.
 
     * Only what was measured is routed: a dtype whose trial is `correct` - all results equal the CPU's, and Triton
       kernels ran - is served by FlagGems; any other goes to the next step.
     * A condition names every dtype of a call. Where calls with mixed dtypes were right too, one step names all dtypes;
       else each set of dtypes that was right is a step of its own.
-    * A step must not let in a dtype whose trial is bad. So an operator whose index dtype is bad as a data dtype loses
-      the sets of dtypes that need it.
-    * Where only empty tensors, or only those without dimensions, fail, a condition keeps these from FlagGems.
+    * A step must not let in what was not measured: each dtype that stands beside the data (indices, masks) must have
+      had a trial as data too, and not a bad one. So an operator whose index dtype is bad as data is not served at all.
+    * Where only empty tensors fail, or only those without dimensions, or with gaps, conditions keep these from FlagGems.
     * A guard in FlagGems' source that refuses other devices excludes the operator unless a trial passed.
     * `slowest`: where given, a dtype is left out whose time is more than that many times the CPU kernel's. On emulated
       devices it is not given: there correctness decides.
+    * `contiguous`: whether that condition may be written; None: where this runtime knows it. What needs it is not routed
+      else.
     """
     if not operator.exists:
         return Decision("", "this PyTorch has no such operator")
     good = [t for t in operator.trials if t.verdict == "correct" and (slowest is None or (t.ratio or 0) <= slowest)]
+    contiguous = knows_contiguous() if contiguous is None else contiguous
+    good = [t for t in good if contiguous or CONTIGUOUS not in t.needs]
     bad = {t.dtype: t for t in operator.trials if t.verdict in BAD}
     if not good:
         return Decision("", reason_against(operator, bad.values()))
-    sets = sorted({frozenset(s) for t in good for s in t.signatures if s and is_pure(t, s)}, key=sorted)
-    admitted = [s for s in sets if not (s & bad.keys())]
+    harmless = {t.dtype for t in operator.trials if t.verdict not in BAD}
+    sets = {frozenset(s) for t in good for s in t.signatures if t.dtype in s}
+    admitted = sorted((s for s in sets if s <= harmless), key=sorted)
     if not admitted:
-        if any(not s for t in good for s in t.signatures) and not bad:
-            return Decision(f"{BACKEND}, none", "right with " + ", ".join(t.dtype for t in good))
-        return Decision("", reason_against(operator, bad.values()))
+        return Decision("", reason_against(operator, bad.values(), sets))
     against = f"; {reason_against(operator, bad.values())}" if bad else ""
     union = frozenset().union(*admitted)
     steps = [union] if mixes(good, union) else maximal(admitted)
     needs = "".join(f", {need}" for need in sorted({need for t in good for need in t.needs}))
-    chain = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
-    return Decision(f"{chain}, none", "right with " + ", ".join(t.dtype for t in good) + against)
+    steps_text = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
+    return Decision(f"{steps_text}, none", "right with " + ", ".join(t.dtype for t in good) + against)
 
 
-def is_pure(trial: Trial, signature: list[str]) -> bool:
-    """Whether the dtypes stand together in the operator's ordinary calls, rather than in a test of mixed dtypes."""
-    return trial.dtype in signature
+def knows_contiguous() -> bool:
+    """Whether routing files of this runtime may compare `contiguous`."""
+    return CONTIGUOUS.partition("=")[0] in chain.SUBJECTS
 
 
 def mixes(good: Iterable[Trial], union: frozenset[str]) -> bool:
@@ -71,14 +77,16 @@ def maximal(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
     return sorted((s for s in sets if not any(s < other for other in sets)), key=sorted)
 
 
-def reason_against(operator: Operator, bad: Iterable[Trial]) -> str:
+def reason_against(operator: Operator, bad: Iterable[Trial], sets: Iterable[frozenset[str]] = ()) -> str:
     words = [f"{t.verdict} with {t.dtype}: {first(t)}" for t in bad]
-    if not words and any(g.refuses for g in operator.guards):
-        guard = next(g for g in operator.guards if g.refuses)
+    if words:
+        return "; ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
+    if sets:
+        return "right only beside dtypes that were not measured as data: " + ", ".join(sorted(min(sets, key=sorted)))
+    if any(guard.refuses for guard in operator.guards):
+        guard = next(guard for guard in operator.guards if guard.refuses)
         return f"refuses other devices: {guard.file}:{guard.line}"
-    if not words and any(t.verdict == "idle" for t in operator.trials):
-        return "no Triton kernel ran"
-    return "; ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "") or "not measured"
+    return "no Triton kernel ran" if any(t.verdict == "idle" for t in operator.trials) else "not measured"
 
 
 def first(trial: Trial) -> str:

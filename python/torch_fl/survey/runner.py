@@ -15,17 +15,22 @@ from typing import Any
 
 from . import seam, worker
 from .evidence import Count, Depth, Finding, Trial
+from .trial import CPU_STEP
+from .variants import FAR
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child could not use a device that its parent used
 Group = tuple[str, ...]  # operators that are routed together
 Main = Callable[[Any, dict[str, list[str]], str, Depth, float], None]
+OTHERS_FAULT = (FAR, CPU_STEP)  # an end there leaves the judgement of what ran before
 START = 300.0  # seconds until a worker must be ready
 
 
 class Worker:
     """One process and the case that it is at."""
 
-    def __init__(self, entries: Mapping[str, list[str]], group: Group, folder: Path, depth: Depth, limit: float, main: Main) -> None:
+    def __init__(
+        self, entries: Mapping[str, list[str]], group: Group, folder: Path, depth: Depth, limit: float, main: Main
+    ) -> None:
         self.limit, self.depth = limit, depth
         self.log = Path(tempfile.mkstemp(dir=folder, suffix=".log")[1])
         self.pipe, theirs = CONTEXT.Pipe()
@@ -82,7 +87,9 @@ def run(
     waiting = deque(grouped(cases, together))
     os.environ.update({name: value for name, value in worker.ENVIRONMENT.items() if name not in os.environ})
     with tempfile.TemporaryDirectory(prefix="torch-fl-survey-") as name:
-        workers = [Worker(entries, waiting[0][0], Path(name), depth, limit, main) for _ in range(min(jobs, len(waiting)))]
+        workers = [
+            Worker(entries, waiting[0][0], Path(name), depth, limit, main) for _ in range(min(jobs, len(waiting)))
+        ]
         try:
             while workers:
                 ready = connection.wait([w.pipe for w in workers], timeout=1.0)
@@ -143,12 +150,10 @@ def ended(member: Worker, verdict: str, note: str) -> Trial:
         raise RuntimeError(f"a worker did not start: {note}")
     check, source, arguments = (*at.split("; ", 2), "", "")[:3]
     finding = Finding(check=check, aspect=verdict, message=note, source=source, arguments=arguments)
-    trial = Trial(operator=case[0], dtype=case[1], depth=member.depth, verdict=verdict)
-    if member.so_far is not None:  # the rest was judged already
-        trial = member.so_far
+    trial = member.so_far or Trial(operator=case[0], dtype=case[1], depth=member.depth)
+    if check not in OTHERS_FAULT:
+        trial.verdict = verdict
     trial.findings.append(finding)
-    if check in ("", "the making of the calls"):
-        return trial
     count = trial.checks.setdefault(check, Count())
     count.runs, count.failed = count.runs + 1, count.failed + 1
     trial.seconds = round(time.monotonic() - member.started, 3)

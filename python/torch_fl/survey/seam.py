@@ -53,5 +53,9 @@ def launches() -> int:
 
 
 def executor() -> str:
-    """What executes Triton kernels here."""
-    return os.environ.get("TORCH_FL_TRITON_EXECUTOR", "default")
+    """What executes Triton kernels here: `native` or `numpy`; `gpu` where the plug-in for hosts is not installed."""
+    try:
+        from torch_fl_triton_host import executable
+    except ImportError:
+        return "gpu"
+    return executable.executor()

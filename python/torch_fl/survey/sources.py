@@ -11,6 +11,8 @@ from . import generated, operators, siblings
 from .calls import Call, calls_of
 from .evidence import Depth
 
+MOST_ENTRIES = 5  # that are looked into until some have calls
+
 
 class Limits(NamedTuple):
     """How far the search for calls goes."""
@@ -20,14 +22,24 @@ class Limits(NamedTuple):
     samples: int  # of each entry
 
 
-LIMITS: dict[Depth, Limits] = {"quick": Limits(calls=3, entries=1, samples=8), "full": Limits(calls=6, entries=3, samples=16)}
+LIMITS: dict[Depth, Limits] = {
+    "quick": Limits(calls=3, entries=1, samples=8),
+    "full": Limits(calls=6, entries=3, samples=16),
+}
 
 
 def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], depth: Depth = "full") -> list[Call]:
     """A handful of calls that differ in form and that the CPU computes: made by hand, from samples, from relations."""
     limits = LIMITS[depth]
     name = str(dtype).removeprefix("torch.")
-    calls = generated.made(key, dtype) + calls_of([key], entries.get(key, [])[: limits.entries], dtype, limits.samples)
+    calls = generated.made(key, dtype)
+    productive = 0
+    for entry in entries.get(key, [])[:MOST_ENTRIES]:
+        found = calls_of([key], [entry], dtype, limits.samples)
+        calls += found
+        productive += bool(found)
+        if productive == limits.entries:
+            break
     calls = [call for call in calls if call.dtype == name]
     for relation in siblings.relations(key):
         if len(calls) >= limits.calls:
@@ -35,7 +47,7 @@ def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], d
         found = generated.made(relation, dtype)
         found += calls_of([relation], entries.get(relation, [])[: limits.entries], dtype, limits.samples)
         calls += [call for call in siblings.adapted(key, spread(found, 2 * limits.calls)) if call.dtype == name]
-    return spread(calls, limits.calls)
+    return spread(calls or generated.uniform(key, dtype), limits.calls)
 
 
 def spread(calls: list[Call], most: int) -> list[Call]:
@@ -44,7 +56,9 @@ def spread(calls: list[Call], most: int) -> list[Call]:
     rounds: dict[object, list[Call]] = {}
     for call in different:
         rounds.setdefault((tuple(t.dim() for t in call.tensors), call.signature), []).append(call)
-    chosen: list[Call] = []
+    chosen: list[Call] = [call for call in different if call.source.startswith("made")]  # each has its reason
+    for group in rounds.values():
+        group[:] = [call for call in group if not any(call is other for other in chosen)]
     while len(chosen) < most and any(rounds.values()):
         for group in rounds.values():
             if group and len(chosen) < most:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from . import operators, seam, variants
+from . import operators, random, seam, variants
 from .calls import Call
 from .compare import TOLERABLE, Difference, compare
 from .evidence import Count, Depth, Finding, Trial
@@ -20,6 +20,10 @@ MOST_FINDINGS = 6
 VARIED = 2  # base calls that are tried in all variants
 QUICK = ("gaps", "expanded", "empty", "edge values", "number", "out to resize")
 SEED = 1234
+OTHER_SEEDS = (1, 2, 3)  # several: few drawn values can be alike by chance
+
+
+CPU_STEP = "the CPU's own kernel"
 
 
 class Refused(Exception):
@@ -37,8 +41,7 @@ def run(
     """Try all calls.
 
     Args:
-        tell: is told ("at", text) of each call before it runs, for the case that the process ends there, and
-            ("so far", Trial) before calls that often end it.
+        tell: is told ("so far", Trial) and ("at", text) before each call, for the case that the process ends there.
         budget: seconds after which what is left is not tried; `Trial.cut` then counts it.
     """
     trial = Trial(operator=key, dtype=dtype, depth=depth, executor=seam.executor())
@@ -52,13 +55,13 @@ def run(
             if time.monotonic() - start > budget:
                 trial.cut += 1
                 continue
+            settle(trial, signatures, needs, failed)
+            tell("so far", trial)
+            tell("at", f"{CPU_STEP}; {call.source}; {arguments_of(call)}")
             try:
                 wanted = Outcome.on_cpu(call)
             except Refused:
                 continue
-            if check == variants.FAR:
-                settle(trial, signatures, needs, failed)
-                tell("so far", trial)
             tell("at", f"{check}; {call.source}; {arguments_of(call)}")
             count = trial.checks.setdefault(check, Count())
             count.runs += 1
@@ -87,8 +90,10 @@ def run(
 def planned(calls: list[Call], depth: Depth) -> Iterator[tuple[str, Call]]:
     """The calls and their variants. Each new form of a call is a kernel to compile: `quick` leaves most of them out."""
     quick = depth == "quick"
-    yield from (("samples", call) for call in calls[: 3 if quick else None])
-    for call in [call for call in calls if call.tensors][: 1 if quick else VARIED]:
+    yield from (("samples", call) for call in calls)
+    yield from variants.transfer(calls[0]) if calls else ()
+    largest = sorted((call for call in calls if call.tensors), key=lambda call: -max(t.numel() for t in call.tensors))
+    for call in largest[: 1 if quick else VARIED]:  # a tensor without dimensions has no layouts and one edge value
         forms = [*variants.of(call), *variants.mixed(call), *variants.outputs(call)]
         yield from (form for form in forms if not quick or form[0] in QUICK)
     if not quick:
@@ -100,16 +105,20 @@ def note(trial: Trial, check: str, call: Call, difference: Difference) -> None:
     if not seen and len(trial.findings) < MOST_FINDINGS:
         message = " ".join(str(difference).split())[:300]
         trial.findings.append(
-            Finding(check=check, aspect=difference.aspect, message=message, source=call.source, arguments=arguments_of(call))
+            Finding(
+                check=check, aspect=difference.aspect, message=message, source=call.source, arguments=arguments_of(call)
+            )
         )
 
 
 def excused(call: Call) -> str | None:
-    """The condition by which a route keeps such a call from FlagGems: an empty first tensor, or one without dimensions."""
+    """The condition by which a route keeps such a call from FlagGems, or None where none does."""
     first = next(iter(call.tensors), None)
-    if first is None or (first.numel() and first.dim()):
-        return None
-    return "numel>=1" if not first.numel() else "ndim>=1"
+    if first is not None and not first.numel():
+        return "numel>=1"
+    if first is not None and not first.dim():
+        return "ndim>=1"
+    return None if all(tensor.is_contiguous() for tensor in call.tensors) else "contiguous=true"
 
 
 def settle(trial: Trial, signatures: set[tuple[str, ...]], needs: set[str], failed: set[str]) -> None:
@@ -134,8 +143,14 @@ class Outcome:
     def on_cpu(cls, call: Call) -> Outcome:
         outcome = cls.with_seed(call, SEED)
         if torch.Tag.nondeterministic_seeded in operators.overload(call.key).tags:
-            outcome.random = True
+            others = [cls.with_seed(call, seed) for seed in OTHER_SEEDS]
+            outcome.random = not all(random.alike(outcome.values, other.values) for other in others)
         return outcome
+
+    @property
+    def values(self) -> list[torch.Tensor]:
+        """All that a call leaves behind: results and arguments."""
+        return [leaf for leaf in (*tree_leaves(self.result), *self.arguments) if isinstance(leaf, torch.Tensor)]
 
     @classmethod
     def with_seed(cls, call: Call, seed: int) -> Outcome:
@@ -145,7 +160,7 @@ class Outcome:
         try:
             with torch.no_grad():
                 result = operators.overload(call.key)(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is nothing to compare with
+        except Exception as error:
             raise Refused from error
         return cls(call, result, mirror.tensors, identities(result, mirror.tensors))
 
@@ -166,7 +181,11 @@ class Outcome:
                 result = operators.overload(self.call.key)(*args, **kwargs)
         except Exception:  # noqa: BLE001 - not every operator has a double form
             return None
-        alike = [a.shape == b.shape for a, b in zip(tree_leaves(result), tree_leaves(self.result), strict=True) if hasattr(a, "shape")]
+        alike = [
+            a.shape == b.shape
+            for a, b in zip(tree_leaves(result), tree_leaves(self.result), strict=True)
+            if hasattr(a, "shape")
+        ]
         return result if all(alike) else None
 
 
@@ -178,34 +197,32 @@ def identities(result: Any, arguments: list[torch.Tensor]) -> list[int | None]:
 
 def differences(call: Call, wanted: Outcome) -> list[Difference]:
     """Run the call on the device and compare."""
-    device = torch.device(seam.DEVICE)
-    mirror = variants.placed(call, device)
-    args, kwargs = mirror.tree
-    torch.get_device_module(device).manual_seed_all(SEED)
     try:
-        with torch.no_grad():
-            result = operators.overload(call.key)(*args, **kwargs)
-        torch.get_device_module(device).synchronize()
+        result, arguments = on_device(call)
+        if wanted.random:
+            return random.differences(wanted.result, result, on_device(call)[0])
     except Exception as error:  # noqa: BLE001 - the CPU computes this
         return [Difference("exception", f"{type(error).__name__}: {first_line(error)}")]
-    if wanted.random:
-        return described(wanted.result, result)
     found = compare(wanted.result, result)
     if any(d.aspect == "values" for d in found):
         found = compare(wanted.result, result, wanted.exact())
     if operators.written(call.key):
-        found += [Difference(d.aspect, f"an argument afterwards: {d}") for d in compare(wanted.arguments, mirror.tensors)]
-        if identities(result, mirror.tensors) != wanted.returned:
+        found += [Difference(d.aspect, f"an argument afterwards: {d}") for d in compare(wanted.arguments, arguments)]
+        if identities(result, arguments) != wanted.returned:
             found.append(Difference("identity", "the returned tensor is not the argument that was written"))
     return found
 
 
-def described(wanted: Any, found: Any) -> list[Difference]:
-    """Random numbers: type, shape and dtype; finite where the CPU's are."""
-    blank = [torch.zeros_like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(wanted)]
-    result = compare(blank, found)
-    finite = all(leaf.isfinite().all() for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor))
-    return [d for d in result if d.aspect != "values"] + ([] if finite else [Difference("values", "not all finite")])
+def on_device(call: Call) -> tuple[Any, list[torch.Tensor]]:
+    """The result of a call on the device, and its arguments there."""
+    device = torch.device(seam.DEVICE)
+    placed = variants.Placed(call, device)
+    args, kwargs = placed.tree
+    torch.get_device_module(device).manual_seed_all(SEED)
+    with torch.no_grad():
+        result = operators.overload(call.key)(*args, **kwargs)
+    torch.get_device_module(device).synchronize()
+    return result, placed.tensors
 
 
 def first_line(error: BaseException) -> str:
@@ -230,7 +247,7 @@ def ratio(call: Call, rounds: int = 5) -> float:
     device, best = torch.device(seam.DEVICE), {"cpu": float("inf"), "flagos": float("inf")}
     function = operators.overload(call.key)
     for _ in range(rounds):
-        for side in best:
+        for side in ("cpu", "flagos"):
             args, kwargs = Mirror(CPU if side == "cpu" else device)((call.args, call.kwargs))
             with torch.no_grad():
                 start = time.perf_counter()

@@ -55,7 +55,20 @@ def extreme(t: torch.Tensor) -> torch.Tensor | None:
         return None
     if t.dtype.is_floating_point:
         info = torch.finfo(t.dtype)
-        values = [float("inf"), -float("inf"), float("nan"), 0.0, -0.0, info.max, info.min, info.tiny, info.tiny / 4, 1.0, -0.5, 2.5]
+        values = [
+            float("inf"),
+            -float("inf"),
+            float("nan"),
+            0.0,
+            -0.0,
+            info.max,
+            info.min,
+            info.tiny,
+            info.tiny / 4,
+            1.0,
+            -0.5,
+            2.5,
+        ]
     else:
         whole = torch.iinfo(t.dtype)
         values = [whole.min, whole.max, 0, 1, whole.min + 1, whole.max - 1, 7]
@@ -64,8 +77,7 @@ def extreme(t: torch.Tensor) -> torch.Tensor | None:
 
 
 ALL_TENSORS: dict[str, Change] = {"gaps": gaps, "column-major": column_major, "offset": offset}
-FIRST_TENSOR: dict[str, Change] = {"expanded": expanded, "empty": empty, "0-d": scalar}
-EVERY_OTHER: dict[str, Change] = {"empty everywhere": empty, "0-d everywhere": scalar, "expanded everywhere": expanded}
+OTHER_SHAPE: dict[str, Change] = {"empty": empty, "0-d": scalar}
 PARTNERS = {  # dtypes that stand beside another one in a user's program
     "float32": ("int64", "float16", "bool"),
     "float16": ("float32", "int64"),
@@ -75,26 +87,27 @@ PARTNERS = {  # dtypes that stand beside another one in a user's program
 }
 
 
-def changed(call: Call, change: Change, first_only: bool = False) -> Call | None:
-    """The call with its tensors changed, or None where nothing changes."""
-    touched = 0
+def changed(
+    call: Call, change: Change, which: Callable[[int, torch.Tensor], bool] = lambda place, t: True
+) -> Call | None:
+    """The call with some of its tensors changed, or None where nothing changes.
+
+    Args:
+        which: told the number of a tensor among the call's, and the tensor: whether it is to be changed.
+    """
+    count, touched = 0, False
 
     def leaf(value: Any) -> Any:
-        nonlocal touched
-        if not isinstance(value, torch.Tensor) or (first_only and touched):
+        nonlocal count, touched
+        if not isinstance(value, torch.Tensor):
             return value
-        other = change(value)
-        touched += 1 if first_only or other is not None else 0
+        count += 1
+        other = change(value) if which(count - 1, value) else None
+        touched |= other is not None
         return value if other is None else other
 
-    written = set(operators.written(call.key))
-    names = [argument.name for argument in operators.overload(call.key)._schema.arguments]
-    if change in (expanded, *EVERY_OTHER.values()) and written & set(names[: len(call.args)]) and change is expanded:
-        return None  # nobody can write to an expanded tensor
-    args, kwargs = Mirror(CPU)((call.args, call.kwargs))
-    args, kwargs = tree_map(leaf, (args, kwargs))
-    same = all(a is b for a, b in zip(call.tensors, Call(call.key, args, kwargs, "").tensors, strict=True))
-    return None if not touched or same else Call(call.key, args, kwargs, call.source)
+    args, kwargs = tree_map(leaf, Mirror(CPU)((call.args, call.kwargs)))
+    return Call(call.key, args, kwargs, call.source) if touched else None
 
 
 def of(call: Call) -> Iterator[tuple[str, Call]]:
@@ -102,15 +115,29 @@ def of(call: Call) -> Iterator[tuple[str, Call]]:
     for name, change in ALL_TENSORS.items():
         if (other := changed(call, change)) is not None:
             yield name, other
-    for name, change in FIRST_TENSOR.items():
-        if (other := changed(call, change, first_only=True)) is not None:
-            yield name, other
-    if len(call.tensors) > 1:
-        for name, change in EVERY_OTHER.items():
-            if (other := changed(call, change)) is not None:
-                yield name, other
-    if (other := changed(call, lambda t: extreme(t) if str(t.dtype).removeprefix("torch.") == call.dtype else None)) is not None:
+    first = next(iter(call.tensors), None)
+    if first is None:
+        return
+    if not operators.written(call.key):  # nobody can write to an expanded tensor
+        for which in (lambda place, t: place == 0), (lambda place, t: True):
+            if (other := changed(call, expanded, which)) is not None:
+                yield "expanded", other
+    yield from other_shapes(call, first)
+    other = changed(call, extreme, lambda place, t: describes(t, call.dtype))
+    if other is not None:
         yield "edge values", other
+
+
+def other_shapes(call: Call, first: torch.Tensor) -> Iterator[tuple[str, Call]]:
+    """Without elements, without dimensions. Only pointwise operators may do that to one of several tensors."""
+    pointwise = torch.Tag.pointwise in operators.overload(call.key).tags
+    alike: list[Callable[[int, torch.Tensor], bool]] = [lambda place, t: t.shape == first.shape]
+    if pointwise and len(call.tensors) > 1:
+        alike.append(lambda place, t: place == 0)
+    for name, change in OTHER_SHAPE.items():
+        for which in alike:
+            if (other := changed(call, change, which)) is not None:
+                yield name, other
 
 
 def mixed(call: Call) -> Iterator[tuple[str, Call]]:
@@ -156,7 +183,7 @@ FAR_STRIDE = 2**31  # elements between two rows: beyond what a signed 32-bit off
 
 
 def far(call: Call) -> Iterator[tuple[str, Call]]:
-    """The first tensor's rows two thousand million elements apart: on the device only, see `placed`."""
+    """The first tensor's rows two thousand million elements apart: on the device only, see `Placed`."""
     first = next((value for value in call.args if isinstance(value, torch.Tensor)), None)
     if first is None or not first.dim() or first.shape[0] < 2 or not first.numel() or operators.written(call.key):
         return
@@ -173,6 +200,16 @@ class FarCall(Call):
     """A call whose first tensor is placed with far rows."""
 
 
+class TransferCall(Call):
+    """A call whose second tensor stays on the CPU, as in a copy to the device."""
+
+
+def transfer(call: Call) -> Iterator[tuple[str, Call]]:
+    """A copy from the CPU, for the operators that may be given one."""
+    if call.key in ("copy_", "copy"):
+        yield "transfer", TransferCall(call.key, call.args, call.kwargs, call.source)
+
+
 class Placed:
     """The arguments of a call on a device."""
 
@@ -180,15 +217,15 @@ class Placed:
         mirror = Mirror(device)
         self.tree = mirror((call.args, call.kwargs))
         self.tensors = mirror.tensors
+        places = [place for place, value in enumerate(call.args) if isinstance(value, torch.Tensor)]
         if isinstance(call, FarCall):
-            place = next(i for i, value in enumerate(call.args) if isinstance(value, torch.Tensor))
-            args = list(self.tree[0])
-            args[place] = far_copy(call.args[place], device)
-            self.tree = tuple(args), self.tree[1]
+            self._replace(places[0], far_copy(call.args[places[0]], device))
+        if isinstance(call, TransferCall):
+            self._replace(places[1], call.args[places[1]])
 
-
-def placed(call: Call, device: torch.device) -> Placed:
-    return Placed(call, device)
+    def _replace(self, place: int, tensor: torch.Tensor) -> None:
+        args, kwargs = self.tree
+        self.tree = (*args[:place], tensor, *args[place + 1 :]), kwargs
 
 
 def far_copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

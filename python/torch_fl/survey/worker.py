@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import sys
 import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from .evidence import Depth
+from .evidence import Depth, Finding, Trial
 
 ENVIRONMENT = {
     "FLAGOS_HOST_GUARD": "1",  # every block ends at a page that nobody may touch: what writes beyond it ends the process
@@ -38,13 +39,25 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
                 key, dtype = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
-            tell = lambda kind, content: pipe.send((kind, content))  # noqa: E731
-            pipe.send(("done", trial.run(key, dtype, calls, tell, depth, budget)))
+            tell = lambda kind, content: pipe.send((kind, content))
+            try:
+                calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
+                done = trial.run(key, dtype, calls, tell, depth, budget)
+            except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
+                broken = Finding(
+                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"[:300]
+                )
+                done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
+            pipe.send(("done", done))
 
 
 def crash_text(log: Path) -> str:
-    """What a process said before it ended, in a line."""
+    """What a process said before it ended, in a line: the device's own sentence, else where Python was."""
     lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
-    told = [line for line in lines if "flagos" in line or line.startswith(("Fatal", "File", "terminate"))]
-    return " | ".join((told or lines[-3:])[:4])[:400]
+    told = [line for line in lines if line.startswith(("flagos:", "terminate"))]
+    frames = [
+        re.sub(r'^File ".*/(.+?)", line (\d+) in (\w+)$', r"\1:\2 in \3", line)
+        for line in lines
+        if line.startswith("File")
+    ]
+    return " | ".join(told[:2] or frames[:4] or lines[-2:])[:300]

@@ -1,5 +1,4 @@
 import pytest
-
 from torch_fl_triton_host import native
 
 from .support import Builder

@@ -3,7 +3,6 @@
 import struct
 
 import numpy as np
-
 from torch_fl_triton_host import native
 from torch_fl_triton_host.ttir import parse
 
@@ -68,7 +67,7 @@ class Builder:
         if key not in self.kernels:
             self.kernels[key] = self(elementwise(operations, sources, size))
         count = len(arrays[0])
-        padded = [np.resize(np.asarray(a, NUMPY[kind]), size) for a, kind in zip(arrays, sources)]
+        padded = [np.resize(np.asarray(a, NUMPY[kind]), size) for a, kind in zip(arrays, sources, strict=False)]
         results = [np.zeros(size, NUMPY[kind]) for kind, _ in operations]
         run(self.kernels[key], *padded, *results)
         return [result[:count] for result in results]

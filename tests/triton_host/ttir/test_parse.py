@@ -3,11 +3,12 @@
 import math
 
 import pytest
-
 from torch_fl_triton_host.ttir import ParseError, parse
 
 
-def operations(body, arguments="%x: i32, %y: i32, %f: f32, %p: !tt.ptr<f32>, %t: tensor<4xf32>, %u: tensor<4x8xi32>, %b: i1"):
+def operations(
+    body, arguments="%x: i32, %y: i32, %f: f32, %p: !tt.ptr<f32>, %t: tensor<4xf32>, %u: tensor<4x8xi32>, %b: i1"
+):
     text = f"module {{\n  tt.func public @k({arguments}) attributes {{noinline = false}} {{\n{body}\n    tt.return\n  }}\n}}\n"
     return parse(text).kernel.body.blocks[0].operations
 

@@ -53,7 +53,7 @@ def whole(kind: Type) -> Index:
 def cuts(bits: Bits) -> set[int]:
     """Positions between bits at which a loop must end so that ``bits`` is a sum of loop variables times constants."""
     found = set()
-    for previous, bit, following in zip((None, *bits), bits, (*bits[1:], None)):
+    for previous, bit, following in zip((None, *bits), bits, (*bits[1:], None), strict=False):
         if bit < 0:
             continue
         if previous is None or previous != bit - 1:

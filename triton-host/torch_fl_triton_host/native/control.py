@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ttir.ir import Block, Operation, Region, Successor, Value
+from ..ttir.ir import Block, Operation, Region, Successor, Type, Value
 from . import groups
-from .bits import join, whole
 from .elementwise import c_type
 from .unsupported import Unsupported
 from .values import Array, array_type, is_tensor
@@ -18,7 +17,16 @@ from .values import Array, array_type, is_tensor
 if TYPE_CHECKING:
     from .function import FunctionEmitter
 
-WRITES = {"tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.call", "gpu.barrier", "ttg.barrier", "tt.assert", "tt.print"}
+WRITES = {
+    "tt.store",
+    "tt.atomic_rmw",
+    "tt.atomic_cas",
+    "tt.call",
+    "gpu.barrier",
+    "ttg.barrier",
+    "tt.assert",
+    "tt.print",
+}
 
 
 def prepare(e: FunctionEmitter, op: Operation) -> None:
@@ -49,8 +57,10 @@ def closure(e: FunctionEmitter, value: Value) -> list[Value]:
 def assign(e: FunctionEmitter, op: Operation, targets: list[str | Array], values: list[Value]) -> None:
     """Gives variables and arrays new values, all at once; ``op`` is what uses the values."""
     groups.flush(e)
-    pairs = [(target, value) for target, value in zip(targets, values) if isinstance(target, Array)]
-    scalars = [(target, e.scalar(value)) for target, value in zip(targets, values) if isinstance(target, str)]
+    pairs = [(target, value) for target, value in zip(targets, values, strict=False) if isinstance(target, Array)]
+    scalars = [
+        (target, e.scalar(value)) for target, value in zip(targets, values, strict=False) if isinstance(target, str)
+    ]
     moves = groups.assign_arrays(e, op, pairs)
     overwritten = {target for target, _ in scalars} | {target.name for target, _ in moves}
     late = []
@@ -93,7 +103,12 @@ def variables(e: FunctionEmitter, values: list[Value]) -> list[str | Array]:
 def step_of(e: FunctionEmitter, argument: Value, result: Value, body: Region) -> Value | None:
     """The scalar that a carried tensor grows by in each iteration, if it does so."""
     op = e.producers.get(result)
-    if op is None or op.name not in ("tt.addptr", "arith.addi") or op.operands[0] is not argument or not is_tensor(argument):
+    if (
+        op is None
+        or op.name not in ("tt.addptr", "arith.addi")
+        or op.operands[0] is not argument
+        or not is_tensor(argument)
+    ):
         return None
     step = e.producers.get(op.operands[1])
     if step is not None and step.name == "tt.splat":
@@ -108,8 +123,6 @@ def step_of(e: FunctionEmitter, argument: Value, result: Value, body: Region) ->
 def grown(e: FunctionEmitter, value: Value, initial: Value, counter: str, name: str, order: int) -> None:
     """Makes ``value`` the sum of ``initial`` and the variable ``counter``."""
     wide = name == "tt.addptr"
-    from ..ttir.ir import Type
-
     amount = Value(Type("i64" if wide else initial.type.element))
     e.homes[amount] = counter
     spread = Value(Type(amount.type.element, initial.type.shape, None, True))
@@ -131,10 +144,10 @@ def for_loop(e: FunctionEmitter, op: Operation) -> None:
     initial = op.operands[3:]
     variable, *arguments = block.arguments
     yielded = block.terminator.operands
-    steps = [step_of(e, argument, value, body) for argument, value in zip(arguments, yielded)]
+    steps = [step_of(e, argument, value, body) for argument, value in zip(arguments, yielded, strict=False)]
     order = e.order[op]
     counters = []
-    for argument, start, result, value, amount in zip(arguments, initial, op.results, yielded, steps):
+    for argument, start, result, value, amount in zip(arguments, initial, op.results, yielded, steps, strict=False):
         if amount is None:
             counters.append(None)
             continue
@@ -155,16 +168,18 @@ def for_loop(e: FunctionEmitter, op: Operation) -> None:
     bound = f"(uint{variable.type.bits}_t)" if op.attributes.get("unsigned") else ""
     name = e.fresh("x")
     e.homes[variable] = name
-    e.line(f"for ({wide} {counter} = {bound}{first}, l{counter} = {bound}{limit}; {counter} < l{counter}; {counter} += {bound}{step}) {{")
+    e.line(
+        f"for ({wide} {counter} = {bound}{first}, l{counter} = {bound}{limit}; {counter} < l{counter}; {counter} += {bound}{step}) {{"
+    )
     e.line(f"const {kind} {name} = ({kind}){counter};")
     e.block(block)
     assign(e, block.terminator, homes, [yielded[n] for n in carried])
-    for amount, growth in zip(steps, counters):
+    for amount, growth in zip(steps, counters, strict=False):
         if amount is not None:
             e.line(f"{growth} += {e.scalar(amount)};")
     e.done.add(block.terminator)
     e.line("}")
-    for n, home in zip(carried, homes):
+    for n, home in zip(carried, homes, strict=False):
         e.homes[op.results[n]] = home
 
 
@@ -181,7 +196,7 @@ def while_loop(e: FunctionEmitter, op: Operation) -> None:
     assign(e, before.terminator, results, forwarded)
     e.done.add(before.terminator)
     e.line(f"if (!{go}) break;")
-    for argument, home in zip(after.arguments, results):
+    for argument, home in zip(after.arguments, results, strict=False):
         e.homes[argument] = home
     e.block(after)
     assign(e, after.terminator, homes, after.terminator.operands)
@@ -271,7 +286,9 @@ def call(e: FunctionEmitter, op: Operation) -> None:
     e.line(f"{e.names[callee]}({', '.join(texts)});")
 
 
-def call_scalars(e: FunctionEmitter, op: Operation, operands: list[str], names: dict[Value, str], lines: list[str]) -> None:
+def call_scalars(
+    e: FunctionEmitter, op: Operation, operands: list[str], names: dict[Value, str], lines: list[str]
+) -> None:
     """A call inside a combination of scalars."""
     texts = ["address_offset", "program_id", "programs", *operands]
     for value in op.results:
@@ -282,4 +299,3 @@ def call_scalars(e: FunctionEmitter, op: Operation, operands: list[str], names: 
 
 
 HANDLERS = {"scf.for": for_loop, "scf.while": while_loop, "scf.if": conditional, "tt.call": call}
-__all__ = ["HANDLERS", "call_scalars", "graph", "join", "whole"]

@@ -80,7 +80,9 @@ def atomic(e: FunctionEmitter, op: Operation) -> None:
     e.lines(nest.write())
 
 
-def exchange(e: FunctionEmitter, op: Operation, kind: Type, place: str, names: list[str], old: str, lines: list[str]) -> None:
+def exchange(
+    e: FunctionEmitter, op: Operation, kind: Type, place: str, names: list[str], old: str, lines: list[str]
+) -> None:
     memory = memory_type(kind)
     bits = {"float": "uint32_t", "double": "uint64_t"}.get(memory, memory)
     order = ORDERS[op.attributes["order"]]
@@ -132,14 +134,14 @@ def scan(e: FunctionEmitter, op: Operation) -> None:
     place = nest.number(join(whole(op.operands[0].type)))[0]
     edge = " && ".join(f"{loop.variable} == {loop.extent - 1 if reverse else 0}" for loop in loops) or "1"
     body.append(f"if ({edge}) {{")
-    body += [f"{array.name}[{place}] = {value};" for array, value in zip(arrays, values)]
+    body += [f"{array.name}[{place}] = {value};" for array, value in zip(arrays, values, strict=False)]
     body.append("} else {")
     before = f"{place} {'+' if reverse else '-'} {1 << low}"
     old = [e.named(body, array.kind.scalar, f"{array.name}[{before}]") for array in arrays]
     results = e.combine(op.regions[0], [*old, *values], body)
-    body += [f"{array.name}[{place}] = {result};" for array, result in zip(arrays, results)]
+    body += [f"{array.name}[{place}] = {result};" for array, result in zip(arrays, results, strict=False)]
     body.append("}")
-    for value, array in zip(op.results, arrays):
+    for value, array in zip(op.results, arrays, strict=False):
         e.declare(array)
         e.homes[value] = array
     e.lines(nest.write())
@@ -194,7 +196,9 @@ def histogram(e: FunctionEmitter, op: Operation) -> None:
 
 def message_text(text: str) -> str:
     """A C string."""
-    escaped = "".join(f"\\{byte:03o}" if byte < 32 or byte > 126 or byte in b'"\\?' else chr(byte) for byte in text.encode())
+    escaped = "".join(
+        f"\\{byte:03o}" if byte < 32 or byte > 126 or byte in b'"\\?' else chr(byte) for byte in text.encode()
+    )
     return f'"{escaped}"'
 
 
@@ -202,7 +206,7 @@ def check(e: FunctionEmitter, op: Operation) -> None:
     """``tt.assert``: the first failure is kept, and the program ends."""
     groups.flush(e)
     condition = op.operands[0]
-    statement = f"{{ fail({message_text(op.attributes['message'])}, program_id); return; }}"
+    statement = f"{{ runtime->fail(&failure, {message_text(op.attributes['message'])}, program_id); return; }}"
     if is_tensor(condition):
         nest = own_nest(e, op, [condition])
         name, depth = nest.value(condition, whole(condition.type))
@@ -219,7 +223,7 @@ def show(e: FunctionEmitter, op: Operation) -> None:
     prefix = op.attributes["message"]
     if not op.operands:
         e.line(f'printf("pid (%d, %d, %d)%s\\n", program_id[0], program_id[1], program_id[2], {message_text(prefix)});')
-    for number, (value, sign) in enumerate(zip(op.operands, signed)):
+    for number, (value, sign) in enumerate(zip(op.operands, signed, strict=False)):
         tail = f" (operand {number})" if len(op.operands) > 1 else ""
         if is_tensor(value):
             nest = own_nest(e, op, [value])
@@ -257,7 +261,9 @@ def assume(e: FunctionEmitter, op: Operation) -> None:
 
 
 def refuse(e: FunctionEmitter, op: Operation) -> None:
-    raise Unsupported(f"line {op.line}: inline assembly ('{op.attributes['assembly'].strip()[:40]}') runs on the GPU that it was written for")
+    raise Unsupported(
+        f"line {op.line}: inline assembly ('{op.attributes['assembly'].strip()[:40]}') runs on the GPU that it was written for"
+    )
 
 
 HANDLERS = {
@@ -273,4 +279,3 @@ HANDLERS = {
     "llvm.intr.assume": assume,
     "tt.elementwise_inline_asm": refuse,
 }
-__all__ = ["HANDLERS", "Array"]

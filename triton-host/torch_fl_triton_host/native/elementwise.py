@@ -19,7 +19,14 @@ C_TYPES = {
     "i1": "_Bool", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t", "ptr": "int64_t",
     "f64": "double",
 }  # fmt: skip
-UNSIGNED = {"i8": "uint8_t", "i16": "uint16_t", "i32": "uint32_t", "i64": "uint64_t", "index": "uint64_t", "ptr": "uint64_t"}
+UNSIGNED = {
+    "i8": "uint8_t",
+    "i16": "uint16_t",
+    "i32": "uint32_t",
+    "i64": "uint64_t",
+    "index": "uint64_t",
+    "ptr": "uint64_t",
+}
 #: Formats narrower than float32: how they lie in memory, and the suffix of the functions that convert them.
 NARROW = {
     "f16": ("uint16_t", "f16"), "bf16": ("uint16_t", "bf16"), "f8E5M2": ("uint8_t", "e5m2"), "f8E4M3FN": ("uint8_t", "e4m3"),
@@ -56,8 +63,7 @@ COMPARE_FLOAT = {
     "uno": "({a} != {a}) | ({b} != {b})", "false": "0", "true": "1",
 }  # fmt: skip
 MATH = {
-    **{name: f"{name}{{f}}({{a}})" for name in (
-        "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt erf erfc").split()},
+    **{name: f"{name}{{f}}({{a}})" for name in ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc"]},
     **{name: f"{name}{{f}}({{a}}, {{b}})" for name in ("copysign", "atan2")},
     "powf": "pow{f}({a}, {b})", "fpowi": "pow{f}({a}, {b})", "sqrt": "__builtin_sqrt{f}({a})", "rsqrt": "1 / __builtin_sqrt{f}({a})",
     "floor": "__builtin_floor{f}({a})", "ceil": "__builtin_ceil{f}({a})", "trunc": "__builtin_trunc{f}({a})",
@@ -103,7 +109,7 @@ def literal(kind: Type, value: Any) -> str:
     """A constant in C."""
     if kind.is_float:
         if math.isnan(value):
-            return f"({'-' if struct.pack('>d', value)[0] >> 7 else ''}__builtin_nan{'' if kind.element == 'f64' else 'f'}(\"\"))"
+            return f'({"-" if struct.pack(">d", value)[0] >> 7 else ""}__builtin_nan{"" if kind.element == "f64" else "f"}(""))'
         if math.isinf(value):
             return f"({'-' if value < 0 else ''}__builtin_inf{'' if kind.element == 'f64' else 'f'}())"
         text = value.hex() if kind.element == "f64" else f"{value.hex()}f"
@@ -209,7 +215,12 @@ def float_cast(source: Type, result: Type, a: str, rounding: str) -> str:
         if result.element not in ("bf16", "f16"):
             raise Unsupported(f"rounding toward zero to {result.element}")
         return f"round_{result.element}_to_zero((float){a})"
-    if result.element in NARROW and result.bits < source.bits or result.element in NARROW and result.element != source.element:
+    if (
+        result.element in NARROW
+        and result.bits < source.bits
+        or result.element in NARROW
+        and result.element != source.element
+    ):
         wide = f"narrow_double({a})" if source.element == "f64" else a
         return rounded(result, wide)
     return f"({c_type(result)}){a}"
@@ -224,7 +235,11 @@ def bits_of(kind: Type, a: str) -> str:
 
 
 def bitcast(source: Type, result: Type, a: str) -> str:
-    if source.element == result.element or (source.is_integer or source.is_pointer) and (result.is_integer or result.is_pointer):
+    if (
+        source.element == result.element
+        or (source.is_integer or source.is_pointer)
+        and (result.is_integer or result.is_pointer)
+    ):
         return f"({c_type(result)}){a}"
     bits = bits_of(source, a)
     if result.element in NARROW:

@@ -10,10 +10,43 @@ from ..ttir.ir import Operation
 from .unsupported import Unsupported
 
 #: Functions that C's library has under the same name, in both precisions.
-SAME = (
-    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh erf erfc exp exp10 exp2 expm1 fdim fmod hypot lgamma "
-    "log log10 log1p log2 nextafter pow remainder round sin sinh tan tanh tgamma logb"
-).split()
+SAME = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fdim",
+    "fmod",
+    "hypot",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nextafter",
+    "pow",
+    "remainder",
+    "round",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+    "tgamma",
+    "logb",
+]
 #: Functions of one, two or three arguments that are an expression; {f} is the suffix of the precision.
 FORMS = {
     "abs": "__builtin_abs({a})", "llabs": "__builtin_llabs({a})", "fabs": "__builtin_fabs{f}({a})",
@@ -56,14 +89,14 @@ def extern_expression(op: Operation, arguments: list[str]) -> str:
     """
     symbol = op.attributes["symbol"]
     name = symbol.removeprefix("__nv_")
-    names = dict(zip("abc", arguments), f="")
+    names = dict(zip("abc", arguments, strict=False), f="")
     form = SYMBOLS.get(name) or conversion(name)
     if form is None:
         stem, single = variant(name.removeprefix("fast_"), op)
         names["f"] = "f" if single else ""
         form = FORMS.get(stem)
         if form is None and stem in SAME:
-            form = f"{stem}{{f}}({', '.join('{%s}' % letter for letter in 'abc'[: len(arguments)])})"
+            form = f"{stem}{{f}}({', '.join(['{a}', '{b}', '{c}'][: len(arguments)])})"
     if form is None or not symbol.startswith("__nv_"):
         raise Unsupported(f"line {op.line}: the device function '{symbol}' has no counterpart in C")
     return f"({form.format(**names)})"

@@ -112,7 +112,7 @@ class FunctionEmitter:
     def combine(self, region: Region, arguments: list[str], lines: list[str]) -> list[str]:
         """Writes a region of scalars for these arguments; returns what it gives back."""
         block = region.blocks[0]
-        names = dict(zip(block.arguments, arguments))
+        names = dict(zip(block.arguments, arguments, strict=False))
         for op in block.operations[:-1]:
             if op.name == "arith.constant":
                 names[op.results[0]] = literal(op.results[0].type, op.attributes["value"])
@@ -208,7 +208,3 @@ class FunctionEmitter:
 
     def body(self) -> None:
         control.graph(self, self.function.body)
-
-
-def is_kernel(function: Function) -> bool:
-    return function.public

@@ -9,27 +9,19 @@ each other share loops.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from ..ttir.ir import Operation, Value
-from .bits import Index, cuts, join, whole, width
-from .masks import limit, prefix
-from .nest import Nest, Split
-from .values import LIGHT, REPEATABLE, Array, children, is_lazy, is_tensor, selector, splat_value
+from .bits import Index, join, whole, width
+from .cut import cut
+from .elementwise import to_memory
+from .nest import Nest
+from .reduction import Reduction
+from .values import LIGHT, Array, is_lazy
+from .visit import Visit, pending, recomputed, repeatable, visit
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
-
-
-@dataclass
-class Visit:
-    """What the loops of a group will compute, found before they are written."""
-
-    bits: int
-    cuts: set[int] = field(default_factory=set)
-    seen: dict[Value, set[Index]] = field(default_factory=dict)
-    included: dict[Operation, None] = field(default_factory=dict)
-    first: dict[Value, None] = field(default_factory=dict)
 
 
 @dataclass
@@ -41,78 +33,12 @@ class Group:
     arrays: list[tuple[Value, Array]] = field(default_factory=list)
 
 
-def repeatable(e: FunctionEmitter, value: Value) -> bool:
-    """True if a value is at hand, or made of such by arithmetic that may be done again."""
-    if value in e.homes:
-        return True
-    known = e.repeatable.get(value)
-    if known is None:
-        op = e.producers.get(value)
-        known = op is not None and (op.name in REPEATABLE or is_row(e, op)) and all(
-            not is_tensor(operand) or repeatable(e, operand) for operand in op.operands
-        )  # fmt: skip
-        e.repeatable[value] = known
-    return known
-
-
-def is_row(e: FunctionEmitter, op: Operation) -> bool:
-    """True for numbers in a row modulo a scalar, which loops know how to count (see ``Nest.remainder``)."""
-    if op.name != "arith.remsi" or not all(is_tensor(operand) for operand in op.operands):
-        return False
-    divisor = e.producers.get(op.operands[1])
-    if divisor is None or divisor.name not in ("tt.splat", "arith.constant"):
-        return False
-    waiting = [op.operands[0]]
-    while waiting:
-        producer = e.producers.get(waiting.pop())
-        if producer is None or producer.name not in ("arith.addi", "arith.extsi", "tt.splat", "tt.make_range", "arith.constant"):
-            return False
-        waiting += [operand for operand in producer.operands if is_tensor(operand)]
-    return True
-
-
-def visit(e: FunctionEmitter, found: Visit, value: Value, index: Index) -> None:
-    """Adds what the element ``index`` of ``value`` needs."""
-    indices = found.seen.setdefault(value, set())
-    if index in indices:
-        return
-    indices.add(index)
-    home = e.homes.get(value)
-    if isinstance(home, Array):
-        found.cuts |= cuts(join(index))
-    if home is not None:
-        return
-    op = e.producer(value)
-    if not is_lazy(op):
-        raise AssertionError(f"line {op.line}: {op.name} has not been computed")
-    found.included[op] = None
-    if op.name == "tt.make_range":
-        found.cuts |= cuts(index[0])
-    if op.name == "arith.constant" and splat_value(op) is None:
-        found.cuts |= cuts(join(index))
-    bit = selector(op, index)
-    if bit is not None and bit >= 0:
-        found.cuts |= {bit, bit + 1}
-    if op.name == "tt.gather":
-        if e.homes.get(op.operands[0]) is None:
-            found.first[op.operands[0]] = None
-        for number in index:
-            found.cuts |= cuts(number)
-    for operand, inner in children(op, value, index):
-        visit(e, found, operand, inner)
-
-
-def recomputed(found: Visit, value: Value) -> bool:
-    """True if loops would compute a value again for the same index."""
-    for index in found.seen[value]:
-        used = {bit for bit in join(index) if bit >= 0}
-        if used and any(bit not in used for bit in range(min(used), found.bits)):
-            return True
-    return False
-
-
 def plan(
-    e: FunctionEmitter, shape_bits: int, wanted: list[tuple[Value, Index]], sinks: set[Operation], given: set[Value] = frozenset()
+    e: FunctionEmitter,
+    shape_bits: int,
+    wanted: list[tuple[Value, Index]],
+    sinks: set[Operation],
+    given: set[Value] = frozenset(),
 ) -> tuple[Visit, list[Value]]:
     """The visit of a group, and the values to write to arrays in its loops; others are computed in loops of their own first.
 
@@ -128,7 +54,9 @@ def plan(
             for value in op.results:
                 if value not in found.seen or repeatable(e, value) or value in given and len(found.seen[value]) == 1:
                     continue
-                outside = any(user not in found.included and user not in sinks and user not in e.done for user in e.users[value])
+                outside = any(
+                    user not in found.included and user not in sinks and user not in e.done for user in e.users[value]
+                )
                 simple = len(found.seen[value]) == 1 and join(next(iter(found.seen[value]))) == identity
                 if outside and simple:
                     kept.append(value)
@@ -157,7 +85,9 @@ def assign_arrays(e: FunctionEmitter, op: Operation, pairs: list[tuple[Array, Va
     Returns what is left to copy, from array to array: values that are in another array already, and those that could not be
     written at once because a later one reads what they would overwrite.
     """
-    shared = [v for _, v in pairs if v not in e.homes and any(user is not op and user not in e.done for user in e.users[v])]
+    shared = [
+        v for _, v in pairs if v not in e.homes and any(user is not op and user not in e.done for user in e.users[v])
+    ]
     materialise(e, pending(e, shared))
     moves = [(target, e.homes[value]) for target, value in pairs if value in e.homes]
     waiting = [(target, value) for target, value in pairs if value not in e.homes]
@@ -216,16 +146,22 @@ def add_sink(e: FunctionEmitter, op: Operation, shape: tuple[int, ...]) -> None:
 def joins(e: FunctionEmitter, group: Group, op: Operation, shape: tuple[int, ...]) -> bool:
     if group.shape != shape:
         return False
-    if op.name == "tt.reduce" or group.sinks[0].name == "tt.reduce":
-        if op.name != group.sinks[0].name or op.attributes["axis"] != group.sinks[0].attributes["axis"]:
-            return False
+    first = group.sinks[0]
+    if op.name != first.name or op.attributes.get("axis") != first.attributes.get("axis"):
+        return False
     results = {result for sink in group.sinks for result in sink.results}
     stores = [e.order[sink] for sink in group.sinks if sink.name == "tt.store"]
     for value in depends(e, op):
         if value in results:
             return False
         producer = e.producers.get(value)
-        if stores and producer is not None and producer.name == "tt.load" and value not in e.homes and e.order[producer] > stores[0]:
+        if (
+            stores
+            and producer is not None
+            and producer.name == "tt.load"
+            and value not in e.homes
+            and e.order[producer] > stores[0]
+        ):
             return False
     return True
 
@@ -273,8 +209,6 @@ def sink_operands(op: Operation) -> list[tuple[Value, Index]]:
 
 def write(e: FunctionEmitter, group: Group) -> None:
     """Writes the loops of a group."""
-    from .reduction import Reduction
-
     sinks = set(group.sinks)
     bits = sum(width(extent) for extent in group.shape)
     wanted = [pair for sink in group.sinks for pair in sink_operands(sink)]
@@ -320,38 +254,6 @@ def write(e: FunctionEmitter, group: Group) -> None:
         e.done.add(op)
 
 
-def cut(nest: Nest, found: Visit, group: Group, reductions: list, keeps: bool, fill: Callable[[], None]) -> None:
-    """Cuts the innermost loop where masks end, if there are such."""
-    split = nest.depth - 1
-    lanes = {reduction.lane_bits for reduction in reductions}
-    if lanes - {0}:  # lanes stay together: whole rows of them
-        split -= 1
-        if split < 0 or nest.loops[-1].high not in lanes or split not in reductions[0].chunk:
-            return
-    masks: dict[tuple[Value, Index], None] = {}
-    for op in found.included:
-        if op.name == "tt.load" and len(op.operands) > 1:
-            for index in found.seen[op.results[0]]:
-                masks[children(op, op.results[0], index)[1]] = None
-    stores = [op for op in group.sinks if op.name == "tt.store"]
-    written = {(op.operands[2], whole(op.operands[2].type)) if len(op.operands) > 2 else None for op in stores}
-    masks |= dict.fromkeys(mask for mask in written if mask is not None)
-    prefixes = {mask: prefix(nest, split, *mask) for mask in masks}
-    known = [mask for mask, found_prefix in prefixes.items() if found_prefix is not None]
-    limited = any(prefixes[mask].limits for mask in known)
-    if not limited and not nest.steps and not nest.remainders:
-        return
-    first, other = nest.again(split, known, set(), fill), []
-    units = list(nest.steps)
-    if not limited and not units and not nest.wraps:
-        return
-    if units:
-        first, other = nest.again(split, known, set(units), fill), first
-    lines = limit(nest, split, [prefixes[mask] for mask in known])
-    only = written == set(masks) and len(masks) == 1 and not keeps and not reductions
-    nest.split = Split(split, lines, units, first, other, bool(nest.wraps) or bool(masks) and not only)
-
-
 def is_address(wanted: list[tuple[Value, Index]], group: Group, value: Value) -> bool:
     return value.type.is_pointer and all(value is op.operands[0] for op in group.sinks if value in op.operands) and not any(
         value is kept for kept, _ in group.arrays
@@ -360,8 +262,6 @@ def is_address(wanted: list[tuple[Value, Index]], group: Group, value: Value) ->
 
 def store(nest: Nest, op: Operation) -> tuple[int, str]:
     """The depth and text of a store."""
-    from .elementwise import to_memory
-
     pointer, value = op.operands[:2]
     index = whole(pointer.type)
     text, known = nest.value(value, whole(value.type))
@@ -373,11 +273,6 @@ def store(nest: Nest, op: Operation) -> tuple[int, str]:
     place = nest.address(pointer, index, depth)
     statement = f"{place} = {to_memory(pointer.type.pointee, text)};"
     return depth, statement if condition == "1" else f"if ({condition}) {statement}"
-
-
-def pending(e: FunctionEmitter, values: list[Value]) -> list[Value]:
-    """Of ``values``, the tensors that nobody has computed and that are worth keeping."""
-    return [v for v in values if is_tensor(v) and v not in e.homes and v in e.producers and not repeatable(e, v)]
 
 
 __all__ = ["Group", "add_sink", "assign_arrays", "flush", "keep_loads", "materialise", "pending", "repeatable"]

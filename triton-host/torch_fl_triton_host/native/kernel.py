@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import shutil
-import tempfile
 from pathlib import Path
 
 from ..ttir.ir import Module, Type
 from . import cache
-from .source import emit
-from .toolchain import CompilerError, compiler
+from .source import emit, runtime_source
+from .toolchain import Compiler, CompilerError, compiler
 
-MESSAGE_BYTES = 512
+
+class Failure(ctypes.Structure):
+    """``struct failure`` of runtime.h."""
+
+    _fields_ = (("state", ctypes.c_int32), ("text", ctypes.c_char * 512))
+
+
+@functools.cache
+def runtime(folder: Path, compiler: Compiler) -> tuple[ctypes.CDLL, int]:
+    """The library that runs kernels, and the address of its functions."""
+    library = load(runtime_source(), "runtime", folder, compiler)[0]
+    return library, ctypes.addressof(ctypes.c_char.in_dll(library, "runtime"))
+
+
+def load(source: str, name: str, folder: Path, compiler: Compiler) -> tuple[ctypes.CDLL, Path]:
+    """A compiled C text in this process."""
+    path = cache.library(source, name, folder, compiler)
+    library = ctypes.CDLL(str(path))
+    if path.parent != folder:
+        shutil.rmtree(path.parent, ignore_errors=True)  # the loaded library stays mapped
+    return library, path
 
 
 class NativeKernel:
@@ -29,21 +49,28 @@ class NativeKernel:
     grid; a kernel whose result would depend on their order uses one.
     """
 
-    def __init__(self, path: Path, name: str, argument_types: tuple[Type, ...]):
+    def __init__(self, library: ctypes.CDLL, path: Path, name: str, argument_types: tuple[Type, ...], runtime: int):
         self.path, self.name, self.argument_types = path, name, argument_types
-        self._library = ctypes.CDLL(str(path))
+        self._library = library
+        ctypes.c_void_p.in_dll(self._library, "runtime").value = runtime
+        self._failure = Failure.in_dll(self._library, "failure")
         self.address = ctypes.cast(self._library.kernel, ctypes.c_void_p).value
         self.entry = ctypes.cast(self._library.entry, ctypes.c_void_p).value
 
     def __call__(self, arguments: bytes, address_offset: int, grid: tuple[int, int, int], threads: int = 1) -> None:
         """Runs the kernel on the caller's thread; for tests and for devices without a stream."""
-        function = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int32), ctypes.c_int32)(self.address)
+        function = ctypes.CFUNCTYPE(
+            None, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int32), ctypes.c_int32
+        )(self.address)
         function(arguments, address_offset, (ctypes.c_int32 * 3)(*grid), threads)
 
     def failed(self) -> str | None:
         """The message of the first assertion that failed since the last call, or None."""
-        text = ctypes.create_string_buffer(MESSAGE_BYTES)
-        return text.value.decode(errors="replace") if self._library.failed(text) else None
+        if self._failure.state != 2:
+            return None
+        text = self._failure.text.decode(errors="replace")
+        self._failure.state = 0
+        return text
 
 
 def build(module: Module, name: str, folder: Path) -> NativeKernel:
@@ -55,11 +82,6 @@ def build(module: Module, name: str, folder: Path) -> NativeKernel:
     found = compiler()
     if found is None:
         raise CompilerError("no C compiler is found; install gcc or clang, or name one in CC")
-    path = cache.library(emit(module), name, Path(folder), found)
-    kernel = NativeKernel(path, name, tuple(argument.type for argument in module.kernel.arguments))
-    if path.parent != Path(folder) and path.parent.parent == Path(tempfile.gettempdir()):
-        shutil.rmtree(path.parent, ignore_errors=True)  # the loaded library stays mapped
-    return kernel
-
-
-
+    _, address = runtime(Path(folder), found)
+    library, path = load(emit(module), name, Path(folder), found)
+    return NativeKernel(library, path, name, tuple(argument.type for argument in module.kernel.arguments), address)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from ..ttir.ir import Value
 from .bits import Index
-from .nest import Nest, Sum, times
+from .nest import Nest
+from .sums import Sum, times
 from .values import children
 
 #: Predicates as a difference that is positive: left minus right or the reverse, and what is added.
@@ -49,7 +50,7 @@ def prefix(nest: Nest, split: int, mask: Value, index: Index) -> Prefix | None:
 def comparison(nest: Nest, split: int, predicate: str, parts: list[tuple[Value, Index]]) -> Prefix | None:
     sign, more = POSITIVE[predicate]
     difference = Sum()
-    for part, scale in zip(parts, ((sign, ""), (-sign, ""))):
+    for part, scale in zip(parts, ((sign, ""), (-sign, "")), strict=False):
         difference.add(nest.sum(*part), scale)
     if any(depth > split for _, depth in difference.terms):
         return None

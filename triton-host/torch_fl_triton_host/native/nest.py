@@ -6,20 +6,36 @@ them. ``before[k]`` runs inside ``k`` loops, ahead of the next loop; ``after[k]`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Callable
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ..ttir.ir import Operation, Value
 from .bits import ONE, ZERO, Bits, Index, join
 from .elementwise import c_type, expression, from_memory, literal, memory_type
-from .values import Array, array_type, children, is_tensor, selector, splat_value
+from .sums import Sum, times
+from .values import Array, array_type, children, selector, splat_value
 
 if TYPE_CHECKING:
     from .function import FunctionEmitter
 
 
 #: Functions worth a loop of vector instructions even where elements are not neighbours.
-VECTOR_CALLS = ("expf(", "logf(", "sinf(", "cosf(", "tanhf(", "erff(", "powf(", "exp2f(", "log2f(", "exp(", "log(", "tanf(")
+VECTOR_CALLS = (
+    "expf(",
+    "logf(",
+    "sinf(",
+    "cosf(",
+    "tanhf(",
+    "erff(",
+    "powf(",
+    "exp2f(",
+    "log2f(",
+    "exp(",
+    "log(",
+    "tanf(",
+)
 
 
 @dataclass
@@ -34,45 +50,6 @@ class Loop:
     @property
     def extent(self) -> int:
         return 1 << (self.high - self.low)
-
-
-#: A product: a number and a C expression, which may be empty.
-Factor = tuple[int, str]
-
-
-@dataclass
-class Sum:
-    """A number as a sum: loop variables times factors, and terms (C expressions) with the depth at which they are known."""
-
-    factors: dict[int, list[Factor]] = field(default_factory=dict)
-    terms: list[tuple[str, int]] = field(default_factory=list)
-
-    def add(self, other: Sum, scale: Factor = (1, "")) -> None:
-        """Adds ``other`` times ``scale``, which no loop changes."""
-        count, text = scale
-        for loop, factors in other.factors.items():
-            mine = self.factors.setdefault(loop, [])
-            mine.extend((number * count, " * ".join(part for part in (symbol, text) if part)) for number, symbol in factors)
-        self.terms.extend((times(term, scale), depth) for term, depth in other.terms)
-
-    def whole(self, loop: int) -> int | None:
-        """The factor of a loop variable if it is a known number."""
-        factors = self.factors.get(loop, [])
-        return None if any(symbol for _, symbol in factors) else sum(number for number, _ in factors)
-
-
-def times(text: str, scale: Factor) -> str:
-    number, symbol = scale
-    if text.lstrip("-").isdigit():
-        number, text = number * int(text), ""
-        if not symbol or number == 0:
-            return str(number)
-    parts = [f"({text})"] if text else []
-    if symbol:
-        parts.append(symbol)
-    if number != 1:
-        parts.append(f"({number})")
-    return " * ".join(parts) if len(parts) > 1 or text != parts[0][1:-1] else text
 
 
 @dataclass
@@ -97,7 +74,7 @@ class Nest:
     def __init__(self, emitter: FunctionEmitter, size_bits: int, cuts: set[int]):
         self.emitter = emitter
         edges = sorted({0, size_bits} | {cut for cut in cuts if 0 < cut < size_bits}, reverse=True)
-        self.loops = [Loop(low, high, emitter.fresh("i")) for high, low in zip(edges, edges[1:])]
+        self.loops = [Loop(low, high, emitter.fresh("i")) for high, low in pairwise(edges)]
         self.before: list[list[str]] = [[] for _ in range(len(self.loops) + 1)]
         self.after: list[list[str]] = [[] for _ in range(len(self.loops) + 1)]
         self.memo: dict[tuple[Value, Index], tuple[str, int]] = {}
@@ -141,7 +118,10 @@ class Nest:
     def number(self, bits: Bits) -> tuple[str, int]:
         """A number as a C expression, and the depth at which it is known."""
         factors, constant = self.position(bits)
-        parts = [self.loops[loop].variable if factor == 1 else f"{self.loops[loop].variable} * {factor}" for loop, factor in factors.items()]
+        parts = [
+            self.loops[loop].variable if factor == 1 else f"{self.loops[loop].variable} * {factor}"
+            for loop, factor in factors.items()
+        ]
         if constant or not parts:
             parts.append(str(constant))
         return " + ".join(parts), max((loop + 1 for loop in factors), default=0)
@@ -237,11 +217,22 @@ class Nest:
             result.add(first)
             size = op.results[0].type.pointee.bytes if name == "tt.addptr" else 1
             result.add(second, (-1 if name == "arith.subi" else size, ""))
-        elif name == "arith.muli" and self.product(op, value, index, result):
+        elif (
+            name == "arith.muli"
+            and self.product(op, value, index, result)
+            or name == "arith.remsi"
+            and self.remainder(op, value, index, result)
+        ):
             pass
-        elif name == "arith.remsi" and self.remainder(op, value, index, result):
-            pass
-        elif name in ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "arith.extsi", "arith.index_cast"):
+        elif name in (
+            "tt.splat",
+            "tt.broadcast",
+            "tt.expand_dims",
+            "tt.trans",
+            "tt.reshape",
+            "arith.extsi",
+            "arith.index_cast",
+        ):
             ((operand, inner),) = children(op, value, index)
             if operand.type.element == "i1":
                 result.terms.append(self.opaque(value, index))
@@ -268,7 +259,12 @@ class Nest:
         inner = {n: factor for n, factor in row.items() if n >= split}
         if len(inner) != self.depth - split or any(factor != 1 << self.loops[n].low for n, factor in inner.items()):
             return False
-        outer = [times(self.loops[n].variable, one) for n, factors in dividend.factors.items() if n < split for one in factors]
+        outer = [
+            times(self.loops[n].variable, one)
+            for n, factors in dividend.factors.items()
+            if n < split
+            for one in factors
+        ]
         first = " + ".join([*(term for term, _ in dividend.terms), *outer])
         modulus = " + ".join(term for term, _ in divisor.terms)
         name = self.emitter.fresh("w")
@@ -391,10 +387,19 @@ class Nest:
             lines.append(f"if ({' & '.join(f'({symbol} == 1)' for symbol in split.units)})")
         lines += ["{", *before_limit, *self.inside(split.loop + 1, split.first), "}", "}"]
         if split.units:
-            short = ["SCALAR;"] if not any(call in text for level in split.other for text in level for call in VECTOR_CALLS) else []
+            short = (
+                ["SCALAR;"]
+                if not any(call in text for level in split.other for text in level for call in VECTOR_CALLS)
+                else []
+            )
             lines += ["else {", *before_limit, *short, *self.inside(split.loop + 1, split.other), "}", "}"]
         if split.rest:
-            lines += [f"for (; {variable} < {loop.extent}; ++{variable}) {{", "SCALAR;", *self.level(split.loop + 1), "}"]
+            lines += [
+                f"for (; {variable} < {loop.extent}; ++{variable}) {{",
+                "SCALAR;",
+                *self.level(split.loop + 1),
+                "}",
+            ]
         return [*lines, "}"]
 
     def inside(self, depth: int, code: list[list[str]]) -> list[str]:
@@ -405,11 +410,15 @@ class Nest:
         self.before = general
         return lines
 
-    def again(self, split: int, assumed: list[tuple[Value, Index]], units: set[str], fill: Callable[[], None]) -> list[list[str]]:
+    def again(
+        self, split: int, assumed: list[tuple[Value, Index]], units: set[str], fill: Callable[[], None]
+    ) -> list[list[str]]:
         """The code inside loop ``split`` written anew where the masks ``assumed`` hold and ``units`` are 1."""
         kept, memo, sums = self.before[split + 1 :], self.memo, self.sums
         self.sums = {}
-        self.memo = {key: place for key, place in memo.items() if place[1] <= split} | {mask: ("1", 0) for mask in assumed}
+        self.memo = {key: place for key, place in memo.items() if place[1] <= split} | {
+            mask: ("1", 0) for mask in assumed
+        }
         self.before[split + 1 :] = [[] for _ in kept]
         self.units, self.assumed = units, split
         fill()
@@ -420,6 +429,3 @@ class Nest:
 
 def declare(array: Array) -> str:
     return f"_Alignas(64) {array_type(array.kind)} {array.name}[{array.kind.size}];"
-
-
-__all__ = ["Loop", "Nest", "Sum", "declare", "is_tensor"]

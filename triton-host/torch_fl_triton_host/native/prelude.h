@@ -53,7 +53,14 @@ INLINE uint16_t to_f16(float x) {
   uint32_t h = pick(u < 0x38800000, small, pick(u >= 0x47800000, large, normal));
   return (uint16_t)(h | sign);
 }
-INLINE float round_f16(float x) { return from_f16(to_f16(x)); }
+/* The same rounding without leaving float32: on the bits, or by the last place of 0.5. */
+INLINE float round_f16(float x) {
+  uint32_t bits = float_bits(x), u = bits & 0x7fffffff;
+  uint32_t normal = (u + 0xfff + (u >> 13 & 1)) & ~0x1fffu;
+  uint32_t small = float_bits((bits_float(u) + 0.5f) - 0.5f);
+  uint32_t finite = pick(u < 0x38800000, small, pick(normal >= 0x47800000, 0x7f800000, normal));
+  return bits_float(pick(u > 0x7f800000, u, finite) | (bits & 0x80000000));
+}
 INLINE float round_f16_to_zero(float x) {
   float y = round_f16(x);
   uint32_t u = float_bits(y);

@@ -40,7 +40,7 @@ class Reduction:
         self.results: list[str | Array] = []
 
     def declare_results(self) -> None:
-        for value, home in zip(self.op.results, self.results):
+        for value, home in zip(self.op.results, self.results, strict=False):
             if isinstance(home, Array):
                 self.emitter.declare(home)
             else:
@@ -49,7 +49,11 @@ class Reduction:
 
     def identity(self) -> str | None:
         block = self.op.regions[0].blocks[0]
-        if len(block.operations) == 2 and len(self.op.operands) == 1 and set(block.operations[0].operands) == set(block.arguments):
+        if (
+            len(block.operations) == 2
+            and len(self.op.operands) == 1
+            and set(block.operations[0].operands) == set(block.arguments)
+        ):
             return IDENTITY.get(block.operations[0].name)
         return None
 
@@ -64,12 +68,12 @@ class Reduction:
         inside = [n for n in kept if n > outermost]
         # The partial results' own numbering: lanes lowest, then the loops that run inside the reduced ones.
         place, size = [], 1
-        for number in reversed(sorted(inner + inside)):
+        for number in sorted(inner + inside, reverse=True):
             place.append(f"{nest.loops[number].variable} * {size}" if size > 1 else nest.loops[number].variable)
             size *= nest.loops[number].extent
         self.partial = [self.emitter.fresh("r") for _ in self.kinds]
         self.elements = [f"{name}[{' + '.join(place) or '0'}]" for name in self.partial]
-        for name, kind in zip(self.partial, self.kinds):
+        for name, kind in zip(self.partial, self.kinds, strict=False):
             nest.before[outermost].append(f"_Alignas(64) {array_type(kind)} {name}[{size}];")
         if self.chunk and self.identity() is not None:
             nest.before[outermost].append(f"for (int j = 0; j < {size}; ++j) {self.partial[0]}[j] = {self.identity()};")
@@ -81,16 +85,19 @@ class Reduction:
         values = [nest.value(operand, whole(operand.type))[0] for operand in op.operands]
         body = nest.before[nest.depth]
         if not self.chunk:
-            body += [f"{element} = {value};" for element, value in zip(elements, values)]
+            body += [f"{element} = {value};" for element, value in zip(elements, values, strict=False)]
         elif self.identity() is not None:
             results = e.combine(op.regions[0], [*elements, *values], body)
-            body += [f"{element} = {result};" for element, result in zip(elements, results)]
+            body += [f"{element} = {result};" for element, result in zip(elements, results, strict=False)]
         else:
             first = e.fresh("t")
             body.append(f"const _Bool {first} = !({' | '.join(nest.loops[n].variable for n in self.chunk)});")
-            old = [e.named(body, kind, element) for kind, element in zip(self.kinds, elements)]
+            old = [e.named(body, kind, element) for kind, element in zip(self.kinds, elements, strict=False)]
             results = e.combine(op.regions[0], [*old, *values], body)
-            body += [f"{element} = {first} ? {value} : {result};" for element, value, result in zip(elements, values, results)]
+            body += [
+                f"{element} = {first} ? {value} : {result};"
+                for element, value, result in zip(elements, values, results, strict=False)
+            ]
 
     def finish(self, nest: Nest, partial: list[str], kinds: list, outermost: int, inside: list[int]) -> None:
         """Combines the lanes and writes the results."""
@@ -109,14 +116,16 @@ class Reduction:
         base = " + ".join(place) or "0"
         if lanes > 1:
             lines.append(f"for (int s = {lanes // 2}; s > 0; s /= 2) for (int j = 0; j < s; ++j) {{")
-            left = [e.named(lines, kind, f"{name}[{base} + j]") for name, kind in zip(partial, kinds)]
-            right = [e.named(lines, kind, f"{name}[{base} + j + s]") for name, kind in zip(partial, kinds)]
-            for name, result in zip(partial, e.combine(op.regions[0], [*left, *right], lines)):
+            left = [e.named(lines, kind, f"{name}[{base} + j]") for name, kind in zip(partial, kinds, strict=False)]
+            right = [
+                e.named(lines, kind, f"{name}[{base} + j + s]") for name, kind in zip(partial, kinds, strict=False)
+            ]
+            for name, result in zip(partial, e.combine(op.regions[0], [*left, *right], lines), strict=False):
                 lines.append(f"{name}[{base} + j] = {result};")
             lines.append("}")
         index = join(whole(op.operands[0].type))
         bits = tuple(bit for bit in index if not self.low <= bit < self.high)
-        for value, name in zip(op.results, partial):
+        for value, name in zip(op.results, partial, strict=False):
             home = self.result_home(value)
             if isinstance(home, Array):
                 lines.append(f"{home.name}[{nest.number(bits)[0]}] = {name}[{base}];")

@@ -10,6 +10,9 @@ from .elementwise import NARROW, c_type
 from .function import FunctionEmitter
 from .unsupported import Unsupported
 
+#: What the process reads and sets in a loaded kernel.
+STATE = """__attribute__((visibility("default"))) struct failure failure;
+__attribute__((visibility("default"))) const struct runtime *runtime;"""
 #: Atomic operations whose result does not depend on the order of programs, if nobody looks at the old value.
 ORDERLESS = ("add", "and", "or", "xor", "max", "min", "umax", "umin")
 
@@ -31,7 +34,12 @@ def emit(module: Module) -> str:
     for function in ordered(module):
         emitter = FunctionEmitter(module, function, names, constants)
         if function.public:
-            head = ["const int64_t *slots", "const int64_t address_offset", "const int32_t *program_id", "const int32_t *programs"]
+            head = [
+                "const int64_t *slots",
+                "const int64_t address_offset",
+                "const int32_t *program_id",
+                "const int32_t *programs",
+            ]
             loads = []
             for number, argument in enumerate(function.arguments):
                 emitter.homes[argument] = f"v{number}"
@@ -46,8 +54,12 @@ def emit(module: Module) -> str:
         bodies += [f"static void {name}({', '.join(head)}) {{", *emitter.text, "}"]
     body = "\n".join(bodies)
     parts = [part("prelude.h")]
-    elements = {value.type.element for f in module.functions for op in f.body.walk() for value in (*op.operands, *op.results)}
-    elements |= {v.type.pointee.element for f in module.functions for op in f.body.walk() for v in op.operands if v.type.pointee}
+    elements = {
+        value.type.element for f in module.functions for op in f.body.walk() for value in (*op.operands, *op.results)
+    }
+    elements |= {
+        v.type.pointee.element for f in module.functions for op in f.body.walk() for v in op.operands if v.type.pointee
+    }
     if any(element in NARROW and element.startswith("f8") for element in elements):
         parts.append(part("float8.h"))
     parts.append(part("mathematics.h"))
@@ -55,7 +67,13 @@ def emit(module: Module) -> str:
         parts.append(part("dot.h"))
     if "printf(" in body:
         parts.append("#include <stdio.h>")
-    return "\n".join([*parts, part("failure.h"), *constants, body, f"#define SERIAL {int(is_serial(module))}", part("launch.h")])
+    parts += [part("runtime.h"), STATE, *constants, body, f"#define SERIAL {int(is_serial(module))}", part("launch.h")]
+    return "\n".join(parts)
+
+
+def runtime_source() -> str:
+    """The C text of the library that runs kernels."""
+    return part("runtime.c").replace('#include "runtime.h"', part("runtime.h"))
 
 
 def from_slot(kind: Type, number: int) -> str:

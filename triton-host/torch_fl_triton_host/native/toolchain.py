@@ -20,7 +20,8 @@ FLAGS = (
     "-fwrapv", "-fno-strict-aliasing", "-w", "-pthread",
 )  # fmt: skip
 #: Tried in turn: a compiler that does not know the machine's instruction set by this name takes its default one.
-TUNING = (("-march=native",), ("-mcpu=native",), ())
+#: The parameter is GCC's: no second vector loop for the last elements, which saves a quarter of the compiler's time.
+TUNING = (("-march=native", "--param=vect-epilogues-nomask=0"), ("-march=native",), ("-mcpu=native",), ())
 LIBRARIES = ("-lm",)
 
 
@@ -52,7 +53,15 @@ class Compiler:
 def run(arguments: list[str]) -> subprocess.CompletedProcess[str] | None:
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.run(arguments, capture_output=True, text=True, errors="replace", env=environment, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            arguments,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except OSError:
         return None
 

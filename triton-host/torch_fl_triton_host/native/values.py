@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ttir.ir import Dense, Operation, Type, Value
-from .bits import Bits, Index, ONE, ZERO, join, split
+from .bits import ONE, ZERO, Bits, Index, join, split
 from .elementwise import c_type, expression
 
 #: Integer and pointer arithmetic that a second loop may compute again: cheaper than an array of the results.
-REPEATABLE = {f"arith.{name}" for name in (
-    "constant addi subi muli andi ori xori shli shrsi shrui minsi maxsi minui maxui cmpi select extsi extui trunci index_cast bitcast"
-    ).split()} | {f"tt.{name}" for name in (
-    "make_range splat broadcast expand_dims trans reshape addptr int_to_ptr ptr_to_int bitcast").split()} | {"ub.poison"}  # fmt: skip
+REPEATABLE = {f"arith.{name}" for name in ["constant", "addi", "subi", "muli", "andi", "ori", "xori", "shli", "shrsi", "shrui", "minsi", "maxsi", "minui", "maxui", "cmpi", "select", "extsi", "extui", "trunci", "index_cast", "bitcast"]} | {f"tt.{name}" for name in ["make_range", "splat", "broadcast", "expand_dims", "trans", "reshape", "addptr", "int_to_ptr", "ptr_to_int", "bitcast"]} | {"ub.poison"}  # fmt: skip
 #: Operations that rearrange elements, and compute nothing.
-REARRANGING = {f"tt.{name}" for name in "splat broadcast expand_dims trans reshape split join cat".split()}
+REARRANGING = {
+    f"tt.{name}" for name in ["splat", "broadcast", "expand_dims", "trans", "reshape", "split", "join", "cat"]
+}
 #: Cheap on a few elements but not worth repeating for each row of a tile.
-LIGHT = REPEATABLE | REARRANGING | {"tt.load", "arith.extf", "arith.truncf", "arith.addf", "arith.subf", "arith.mulf", "arith.cmpf"}
+LIGHT = (
+    REPEATABLE
+    | REARRANGING
+    | {"tt.load", "arith.extf", "arith.truncf", "arith.addf", "arith.subf", "arith.mulf", "arith.cmpf"}
+)
 
 
 @dataclass
@@ -52,7 +55,12 @@ def children(op: Operation, result: Value, index: Index) -> list[tuple[Value, In
     if name == "tt.splat":
         return [(operand, ())]
     if name == "tt.broadcast":
-        return [(operand, tuple(bits if extent > 1 else () for bits, extent in zip(index, operand.type.shape)))]
+        return [
+            (
+                operand,
+                tuple(bits if extent > 1 else () for bits, extent in zip(index, operand.type.shape, strict=False)),
+            )
+        ]
     if name == "tt.expand_dims":
         axis = op.attributes["axis"]
         return [(operand, index[:axis] + index[axis + 1 :])]
@@ -68,7 +76,10 @@ def children(op: Operation, result: Value, index: Index) -> list[tuple[Value, In
     if name == "tt.join":
         return [(operand, index[:-1]) for operand in op.operands]
     if name == "tt.cat":
-        return [(operand, (*index[:-1], index[-1][:-1]) if len(index) == 1 else (index[0][:-1], *index[1:])) for operand in op.operands]
+        return [
+            (operand, (*index[:-1], index[-1][:-1]) if len(index) == 1 else (index[0][:-1], *index[1:]))
+            for operand in op.operands
+        ]
     if name == "tt.gather":
         return [(op.operands[1], index)]
     return [(operand, index if is_tensor(operand) else ()) for operand in op.operands]

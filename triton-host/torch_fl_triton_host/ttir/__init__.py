@@ -4,4 +4,16 @@ from .ir import Block, Dense, Function, Module, Operation, Region, Successor, Ty
 from .lexer import ParseError
 from .parse import parse
 
-__all__ = ["Block", "Dense", "Function", "Module", "Operation", "ParseError", "Region", "Successor", "Type", "Value", "parse"]
+__all__ = [
+    "Block",
+    "Dense",
+    "Function",
+    "Module",
+    "Operation",
+    "ParseError",
+    "Region",
+    "Successor",
+    "Type",
+    "Value",
+    "parse",
+]

@@ -24,7 +24,9 @@ def read_type(lexer: Lexer) -> Type:
     if lexer.kind == "type":
         name = lexer.text
         if name != "!tt.ptr":
-            raise lexer.error(f"type {name} is not one that the host executes: the passes to TTIR take descriptors apart")
+            raise lexer.error(
+                f"type {name} is not one that the host executes: the passes to TTIR take descriptors apart"
+            )
         lexer.advance()
         lexer.expect("<")
         pointee = read_type(lexer)

@@ -5,8 +5,9 @@ One function for each family of forms; :data:`FORMS` maps an operation's name to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 from .attributes import number, read_angle, read_attribute, read_dense, read_dictionary
 from .ir import Operation, Type, Value
@@ -242,21 +243,120 @@ def bare_barrier(reader: Reader, name: str) -> Operation:
     return Operation(name, [], [], found)
 
 
-SAME = (
-    "addi subi muli divsi divui remsi remui ceildivsi ceildivui floordivsi andi ori xori shli shrsi shrui minsi maxsi minui maxui "
-    "addf subf mulf divf remf negf minimumf maximumf minnumf maxnumf"
-).split()
-CASTS = "extsi extui extf trunci truncf sitofp uitofp fptosi fptoui bitcast index_cast index_castui convertf".split()
-MATH = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt cbrt erf erfc floor ceil "
-    "round roundeven trunc absf absi copysign fma atan2 powf fpowi ipowi ctlz cttz ctpop isnan isinf isfinite"
-).split()
+SAME = [
+    "addi",
+    "subi",
+    "muli",
+    "divsi",
+    "divui",
+    "remsi",
+    "remui",
+    "ceildivsi",
+    "ceildivui",
+    "floordivsi",
+    "andi",
+    "ori",
+    "xori",
+    "shli",
+    "shrsi",
+    "shrui",
+    "minsi",
+    "maxsi",
+    "minui",
+    "maxui",
+    "addf",
+    "subf",
+    "mulf",
+    "divf",
+    "remf",
+    "negf",
+    "minimumf",
+    "maximumf",
+    "minnumf",
+    "maxnumf",
+]
+CASTS = [
+    "extsi",
+    "extui",
+    "extf",
+    "trunci",
+    "truncf",
+    "sitofp",
+    "uitofp",
+    "fptosi",
+    "fptoui",
+    "bitcast",
+    "index_cast",
+    "index_castui",
+    "convertf",
+]
+MATH = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "erf",
+    "erfc",
+    "floor",
+    "ceil",
+    "round",
+    "roundeven",
+    "trunc",
+    "absf",
+    "absi",
+    "copysign",
+    "fma",
+    "atan2",
+    "powf",
+    "fpowi",
+    "ipowi",
+    "ctlz",
+    "cttz",
+    "ctpop",
+    "isnan",
+    "isinf",
+    "isfinite",
+]
 FORMS: dict[str, Form] = {
     **{f"arith.{name}": same for name in SAME},
     **{f"arith.{name}": cast for name in CASTS},
     **{f"math.{name}": same for name in MATH},
     **{f"tt.{name}": same for name in ("precise_sqrt", "precise_divf", "mulhiui", "clampf", "make_range")},
-    **{f"tt.{name}": cast for name in "int_to_ptr ptr_to_int bitcast fp_to_fp splat expand_dims reshape broadcast cat join trans histogram".split()},
+    **{
+        f"tt.{name}": cast
+        for name in [
+            "int_to_ptr",
+            "ptr_to_int",
+            "bitcast",
+            "fp_to_fp",
+            "splat",
+            "expand_dims",
+            "reshape",
+            "broadcast",
+            "cat",
+            "join",
+            "trans",
+            "histogram",
+        ]
+    },
     **{f"tt.{name}": partial(keyword_first, ("axis",), same) for name in ("get_program_id", "get_num_programs")},
     **{f"tt.{name}": memory for name in ("load", "store")},
     **{f"tt.{name}": message for name in ("print", "assert")},

@@ -5,8 +5,9 @@ Values and blocks are compared by identity; types are plain data. Locations are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any
 
 #: Bits of each scalar element. An ``index`` and a pointer have the 64 bits of the host.
 BITS = {

@@ -43,7 +43,7 @@ class Lexer:
         match = TOKEN.match(self.source, self.position)
         if match is None:
             self.start = self.position
-            raise self.error(f"unexpected character {self.source[self.position:].lstrip()[:1]!r}")
+            raise self.error(f"unexpected character {self.source[self.position :].lstrip()[:1]!r}")
         self.kind = match.lastgroup
         self.text = match[self.kind]
         self.start = match.start(self.kind)
@@ -60,7 +60,11 @@ class Lexer:
         return ParseError(f"line {line}: {message}" + (f", in: {text}" if text else ""))
 
     def unexpected(self, wanted: str) -> ParseError:
-        return self.error(f"expected {wanted}, found {self.text!r}" if self.kind != "end" else f"expected {wanted}, found the end of the text")
+        return self.error(
+            f"expected {wanted}, found {self.text!r}"
+            if self.kind != "end"
+            else f"expected {wanted}, found the end of the text"
+        )
 
     def at(self, text: str) -> bool:
         """True if the next token is this mark or word."""

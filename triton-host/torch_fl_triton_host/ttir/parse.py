@@ -129,7 +129,9 @@ class Reader(Scope):
         self.skip_location()
         operation.line = line
         if names and sum(count for _, count in names) != len(operation.results):
-            raise ParseError(f"line {line}: '{operation.name}' has {len(operation.results)} results, not {sum(count for _, count in names)}")
+            raise ParseError(
+                f"line {line}: '{operation.name}' has {len(operation.results)} results, not {sum(count for _, count in names)}"
+            )
         start = 0
         for name, count in names:
             values = operation.results[start : start + count]
