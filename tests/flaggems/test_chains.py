@@ -65,7 +65,8 @@ def insists(x):
 def writes_first(x):
     raise NotImplementedError("not in place")
 """
-    routes = stubbed(stub, {"i0": "insists", "abs_": "writes_first"}, functions)
+    seven = "anything(lambda x: torch.full_like(x, 7))"
+    routes = stubbed(stub, {"i0": "insists", "abs_": "writes_first", "exp": seven}, functions)
     done = python(
         PRELUDE
         + """
@@ -74,6 +75,8 @@ assert torch.equal(torch.special.i0(x).cpu(), torch.special.i0(x.cpu()))
 assert served("i0") == {"cpu": 1}
 y = torch.tensor([-1.0], device=D)
 assert y.abs_() is y and y.item() == 1
+assert torch.exp(x).tolist() == [7, 7] and torch.exp(x[:0]).shape == (0,), "a kernel has nothing to do on nothing"
+assert served("exp") == {"flaggems": 1, "cpu": 1}
 """,
         routes=routes,
         FLAGOS_LOG="dispatch",
