@@ -55,12 +55,20 @@ assert torch_fl.is_flaggems_available() and torch_fl.is_flaggems_enabled() and "
         routes=routes,
         FLAGOS_LOG="dispatch",
     )
-    assert [line for line in done.stderr.splitlines() if " abs " in line] == ["[flagos dispatch] abs -> flagos_python"] * 2
+    assert [line for line in done.stderr.splitlines() if " abs " in line] == [
+        "[flagos dispatch] abs -> flagos_python"
+    ] * 2
 
 
 def test_arguments_that_equal_their_default_are_dropped_at_the_end(stub, python):
     routes = stubbed(
-        stub, {"add.Tensor": "first", "sum.dim_IntList": "first", "argmax": "first", "native_dropout": "anything(lambda x, p, train: (x, x > 0))"}
+        stub,
+        {
+            "add.Tensor": "first",
+            "sum.dim_IntList": "first",
+            "argmax": "first",
+            "native_dropout": "anything(lambda x, p, train: (x, x > 0))",
+        },
     )
     python(
         PRELUDE
@@ -291,7 +299,7 @@ assert (x + 1).tolist() == [[2, 3], [4, 5]], "the device works on"
 
 
 def test_errors_name_the_operator_and_the_function(stub, python):
-    functions = '''
+    functions = """
 def fails(x, y):
     torch.flagos.set_device(0)
     raise ValueError("no such thing\\nsecond line")
@@ -304,8 +312,10 @@ def stopped(x):
 
 def insists(x):
     assert x.is_cuda, "x must be on CUDA"
-'''
-    routes = stubbed(stub, {"mul.Tensor": "fails", "exp": "out_of_memory", "log": "stopped", "i0": "insists"}, functions)
+"""
+    routes = stubbed(
+        stub, {"mul.Tensor": "fails", "exp": "out_of_memory", "log": "stopped", "i0": "insists"}, functions
+    )
     python(
         PRELUDE
         + """
@@ -347,7 +357,9 @@ def where(x):
         raise ValueError("three")
     return x
 """
-    routes = stubbed(stub, {"abs": "where", "full": "anything(lambda size, value: torch.ones(size, device='flagos'))"}, functions)
+    routes = stubbed(
+        stub, {"abs": "where", "full": "anything(lambda size, value: torch.ones(size, device='flagos'))"}, functions
+    )
     python(
         PRELUDE
         + """
