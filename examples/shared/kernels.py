@@ -25,7 +25,9 @@ def use_backend(word: str | None) -> None:
 
 def flaggems_calls() -> int:
     """Calls that FlagGems' kernels have served."""
-    return sum(calls for (_, backend), calls in torch.flagos.dispatch_counts().items() if backend.startswith("flaggems"))
+    return sum(
+        calls for (_, backend), calls in torch.flagos.dispatch_counts().items() if backend.startswith("flaggems")
+    )
 
 
 def show() -> None:
@@ -40,7 +42,9 @@ def show() -> None:
         print(f"kernels '{backend}': {shown}{more}")
     host = sys.modules.get("torch_fl_triton_host")
     if host is not None and (launches := host.launches()):
-        print(f"{sum(launches.values())} launches of {len(launches)} Triton kernels, run on the CPU by torch-fl-triton-host")
+        print(
+            f"{sum(launches.values())} launches of {len(launches)} Triton kernels, run on the CPU by torch-fl-triton-host"
+        )
 
 
 def check_flaggems(word: str | None) -> None:

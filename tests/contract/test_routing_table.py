@@ -90,8 +90,14 @@ def test_older_backend_words_work_and_say_the_new_one_once(tmp_path, monkeypatch
         ("mm = flaggems[dtype<float64]", "my.conf:1:20: data types have no order; compare dtype with = or !="),
         ("mm = flaggems[ndim=two]", "my.conf:1:20: 'two' is not a whole number to compare ndim with"),
         ("mm = flaggems[size.-1=1.5]", "my.conf:1:23: '1.5' is not a whole number to compare size.-1 with"),
-        ("mm = flaggems[contiguous=1]", "my.conf:1:26: '1' is neither true nor false, which contiguous is compared with"),
-        ("mm = flaggems[contiguous>true]", "my.conf:1:25: true and false have no order; compare contiguous with = or !="),
+        (
+            "mm = flaggems[contiguous=1]",
+            "my.conf:1:26: '1' is neither true nor false, which contiguous is compared with",
+        ),
+        (
+            "mm = flaggems[contiguous>true]",
+            "my.conf:1:25: true and false have no order; compare contiguous with = or !=",
+        ),
         ("mm = flaggems[size=1]", "my.conf:1:15: 'size' cannot be compared"),
         ("mm = flaggems[numel<2|3]", "my.conf:1:20: '<' takes one value; use = or != for several"),
         ("sum.dim_IntList = host[keepdim>true]", "my.conf:1:31: 'true' has no order; compare it with = or !="),
@@ -108,7 +114,9 @@ def test_words_that_mean_nothing(tmp_path, text, message):
 
 def test_all_errors_of_a_file_are_reported_in_order(tmp_path):
     (tmp_path / "more.conf").write_text("mm == host\n")
-    file = write(tmp_path, "mn = host\ninclude more.conf\nmm = hots[dtype=x], host\nabs = host\nabs = none\ninclude no.conf")
+    file = write(
+        tmp_path, "mn = host\ninclude more.conf\nmm = hots[dtype=x], host\nabs = host\nabs = none\ninclude no.conf"
+    )
     errors = []
     table = read_table(file, installed(), "my.conf", errors.append)
     assert [str(error.location) for error in errors] == [
@@ -139,7 +147,9 @@ def test_conditions_name_arguments_of_the_operator(tmp_path):
 
 
 def requests(environ, slots=SLOTS):
-    return {op: [(slot, list(map(str, when))) for slot, when in chain] for op, chain, _ in table(environ, slots).requests()}
+    return {
+        op: [(slot, list(map(str, when))) for slot, when in chain] for op, chain, _ in table(environ, slots).requests()
+    }
 
 
 def test_steps_without_kernels_are_left_out_of_what_the_core_gets(tmp_path):
@@ -152,7 +162,10 @@ def test_steps_without_kernels_are_left_out_of_what_the_core_gets(tmp_path):
         "abs": [("none", [])],
         "add.Tensor": [("none", [])],
     }
-    found = {route.operator: [link.missing for link in route.chain] for route in table({"FLAGOS_BACKEND_CONFIG": file}).routes}
+    found = {
+        route.operator: [link.missing for link in route.chain]
+        for route in table({"FLAGOS_BACKEND_CONFIG": file}).routes
+    }
     assert found["mm"] == ["slot not installed", "", ""]
     assert found["bmm"] == ["callable missing", "", ""]
 
@@ -311,7 +324,8 @@ def test_forced_backend_that_is_not_there():
     with pytest.raises(RoutingError, match="FLAGOS_FORCE_BACKEND: no flaggems kernels are installed"):
         routes({"FLAGOS_FORCE_BACKEND": "flaggems"}, ["host"])
     with pytest.raises(
-        RoutingError, match="FLAGOS_FORCE_BACKEND: 'gems' cannot be forced; the words are flaggems, flaggems_cpp and vendor"
+        RoutingError,
+        match="FLAGOS_FORCE_BACKEND: 'gems' cannot be forced; the words are flaggems, flaggems_cpp and vendor",
     ):
         routes({"FLAGOS_FORCE_BACKEND": "gems"})
 

@@ -80,7 +80,9 @@ def test_a_flaggems_that_cannot_be_imported_is_one_sentence(stub, python, break_
 def test_a_function_that_is_not_there_is_said(stub, python):
     stub('    ("abs", abs),', "def abs(A):\n    return A\n")
     code = "import torch\nfrom torch_fl import flaggems\ntry:\n    flaggems.load('gone')\nexcept RuntimeError as e:\n    print(e)"
-    assert python(code).stdout.startswith("FlagGems' function 'gone' cannot be loaded: module 'flag_gems' has no attribute")
+    assert python(code).stdout.startswith(
+        "FlagGems' function 'gone' cannot be loaded: module 'flag_gems' has no attribute"
+    )
 
 
 def test_the_adapter_is_in_the_registry():

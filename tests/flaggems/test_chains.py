@@ -65,7 +65,8 @@ def insists(x):
 def writes_first(x):
     raise NotImplementedError("not in place")
 """
-    routes = stubbed(stub, {"i0": "insists", "abs_": "writes_first"}, functions)
+    seven = "anything(lambda x: torch.full_like(x, 7))"
+    routes = stubbed(stub, {"i0": "insists", "abs_": "writes_first", "exp": seven}, functions)
     done = python(
         PRELUDE
         + """
@@ -74,6 +75,8 @@ assert torch.equal(torch.special.i0(x).cpu(), torch.special.i0(x.cpu()))
 assert served("i0") == {"cpu": 1}
 y = torch.tensor([-1.0], device=D)
 assert y.abs_() is y and y.item() == 1
+assert torch.exp(x).tolist() == [7, 7] and torch.exp(x[:0]).shape == (0,), "a kernel has nothing to do on nothing"
+assert served("exp") == {"flaggems": 1, "cpu": 1}
 """,
         routes=routes,
         FLAGOS_LOG="dispatch",
@@ -108,7 +111,13 @@ assert x.sum(0).tolist() == [1, 1] and served("sum.dim_IntList") == {"cpu": 1, "
 
 
 def test_gradients_follow_pytorchs_formulas_through_flaggems_kernels(stub, python):
-    routes = stubbed(stub, {"mul.Tensor": "anything(lambda a, b: torch.ops.aten.mul.Tensor(a, b))", "exp": "anything(lambda x: torch.exp(x))"})
+    routes = stubbed(
+        stub,
+        {
+            "mul.Tensor": "anything(lambda a, b: torch.ops.aten.mul.Tensor(a, b))",
+            "exp": "anything(lambda x: torch.exp(x))",
+        },
+    )
     python(
         PRELUDE
         + """
@@ -144,9 +153,7 @@ def rms_norm(x, shape, weight=None, eps=None):
 def scaled_dot_product_attention(query, key, value, **named):
     return torch.full_like(query, 7)
 """
-    stubbed(
-        stub, {"square": "anything(lambda x: torch.full_like(x, 7))", "rms_norm": "rms_norm"}, functions
-    )
+    stubbed(stub, {"square": "anything(lambda x: torch.full_like(x, 7))", "rms_norm": "rms_norm"}, functions)
     python(
         PRELUDE
         + """
@@ -197,7 +204,9 @@ def test_forced_the_whole_table_goes_to_flaggems(stub, python):
 def test_missing_functions_are_said_at_import_and_the_next_step_serves(stub, python):
     """L3: one warning with number, names and remedy; an error where routes are strict."""
     stub('    ("abs", abs),', "def abs(x):\n    return x\n")
-    routes = "abs = flaggems, none\n" + "".join(f"{op} = flaggems, none\n" for op in ("exp", "sin", "cos", "tan", "log", "neg"))
+    routes = "abs = flaggems, none\n" + "".join(
+        f"{op} = flaggems, none\n" for op in ("exp", "sin", "cos", "tan", "log", "neg")
+    )
     code = "import torch, torch_fl\nprint(torch.ones(2, device='flagos').neg().tolist())"
     done = python(code, routes=routes, warn=True)
     assert done.stdout.strip() == "[-1.0, -1.0]"
@@ -206,13 +215,19 @@ def test_missing_functions_are_said_at_import_and_the_next_step_serves(stub, pyt
     assert "torch-fl routes --missing" in said
     done = python("import torch_fl", routes=routes, check=False, FLAGOS_STRICT_ROUTES="1")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("ImportError: FLAGOS_STRICT_ROUTES: 6 routes name kernels that are missing")
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: FLAGOS_STRICT_ROUTES: 6 routes name kernels that are missing"
+    )
 
 
 def test_another_version_is_said_at_import_and_the_device_works(stub, python):
     """K2"""
     stub('    ("abs", abs),', version="4.2.1")
-    done = python("import torch, torch_fl\nprint(torch.ones(2, device='flagos').abs().tolist())", routes="abs = flaggems", warn=True)
+    done = python(
+        "import torch, torch_fl\nprint(torch.ones(2, device='flagos').abs().tolist())",
+        routes="abs = flaggems",
+        warn=True,
+    )
     assert done.stdout.strip() == "[1.0, 1.0]"
     (said,) = [line for line in done.stderr.splitlines() if "RuntimeWarning" in line]
     assert "FlagGems 4.2.1 is installed" in said and "works with FlagGems >=5.0,<5.1" in said

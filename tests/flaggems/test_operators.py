@@ -26,7 +26,10 @@ def read(monkeypatch, tmp_path):
 
 
 def test_the_table_is_read_without_an_import(stub, read):
-    stub('    ("abs", abs),\n    ("add.Tensor", add),\n    ("__or__.Scalar", bitwise_or_scalar),', "raise SystemExit('imported')")
+    stub(
+        '    ("abs", abs),\n    ("add.Tensor", add),\n    ("__or__.Scalar", bitwise_or_scalar),',
+        "raise SystemExit('imported')",
+    )
     assert read() == ({"abs": "abs", "add.Tensor": "add", "__or__.Scalar": "bitwise_or_scalar"}, None, "5.0.2")
 
 
@@ -76,7 +79,10 @@ def test_another_version_is_said_with_what_is_wanted(stub, read, version):
         ("def enable(lib=None):\n    registrar((('abs', abs),))\n", "_FULL_CONFIG is not there"),
         ("_FULL_CONFIG = make_config()\n", "_FULL_CONFIG is no tuple"),
         ("_FULL_CONFIG = (\n    ('abs', abs),\n    ops['add'],\n)\n", "line 3 is no entry of operator and function"),
-        ("_FULL_CONFIG = (('abs', abs, lambda: gone()),)\n", "the condition in line 1 cannot be evaluated: name 'gone'"),
+        (
+            "_FULL_CONFIG = (('abs', abs, lambda: gone()),)\n",
+            "the condition in line 1 cannot be evaluated: name 'gone'",
+        ),
         ("_FULL_CONFIG = (\n", "'(' was never closed"),
     ],
 )

@@ -81,9 +81,7 @@ def parse_file(path: str | Path, label: str | None = None, report: Report = stop
     entries = []
     for entry in _read(Path(path), label, Location(label), (), report):
         if (before := first.setdefault(entry.operator, entry.location)) is not entry.location:
-            report(
-                RoutingError(entry.location, f"'{entry.operator}' is already set at {before}; keep one of the two")
-            )
+            report(RoutingError(entry.location, f"'{entry.operator}' is already set at {before}; keep one of the two"))
         else:
             entries.append(entry)
     return entries

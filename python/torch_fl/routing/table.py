@@ -104,9 +104,7 @@ def default_file(platform: str, slots: Iterable[str]) -> Path:
     return SHIPPED / f"backends_{platform}.conf"
 
 
-def read_table(
-    path: str | Path, installed: Installed, label: str | None = None, report: Report = stop
-) -> list[Route]:
+def read_table(path: str | Path, installed: Installed, label: str | None = None, report: Report = stop) -> list[Route]:
     """The routes of one file and its includes, checked against PyTorch's operators and the `installed` kernels.
 
     Args:
