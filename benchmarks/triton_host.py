@@ -17,6 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 HIDDEN, HEADS, TOKENS, BATCH = 256, 4, 64, 8  # of the transformer layer
 FIRST_LAUNCHES = """
@@ -75,7 +76,9 @@ def layer_step(rounds: int) -> dict:
 
     def step(device: str) -> tuple[Callable[[], object], torch.nn.Module]:
         torch.manual_seed(0)
-        layer = torch.nn.TransformerEncoderLayer(HIDDEN, HEADS, 4 * HIDDEN, dropout=0.0, activation="gelu", batch_first=True)
+        layer = torch.nn.TransformerEncoderLayer(
+            HIDDEN, HEADS, 4 * HIDDEN, dropout=0.0, activation="gelu", batch_first=True
+        )
         layer, x = layer.to(device), torch.randn(BATCH, TOKENS, HIDDEN).to(device)
 
         def run() -> object:
@@ -124,7 +127,7 @@ def kernels(rounds: int) -> list[dict]:
     rows = []
     for name, (own, cpu, arguments, calls) in cases.items():
         there = [a.to("flagos") if isinstance(a, torch.Tensor) else a for a in arguments]
-        rows.append({"what": name, **ratios(lambda: own(*there), lambda: cpu(*arguments), rounds, calls)})
+        rows.append({"what": name, **ratios(partial(own, *there), partial(cpu, *arguments), rounds, calls)})
     torch.set_num_threads(threads)
     return rows
 
@@ -171,7 +174,9 @@ def main() -> None:
     table = Table("what", "flagos over CPU", "spread", "flagos ms", "CPU ms")
     for row in (results["step"], *results["kernels"]):
         spread = f"{row['ratio_min']:.2f} to {row['ratio_max']:.2f}"
-        table.add_row(row["what"], f"{row['ratio_median']:.2f}", spread, f"{row['flagos_ms']:.3f}", f"{row['cpu_ms']:.3f}")
+        table.add_row(
+            row["what"], f"{row['ratio_median']:.2f}", spread, f"{row['flagos_ms']:.3f}", f"{row['cpu_ms']:.3f}"
+        )
     console, step, first = Console(), results["step"], results["first"]
     console.print(table)
     console.print(

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/dispatch/CppSignature.h>
 #include <ATen/core/op_registration/infer_schema.h>
 
 #include <algorithm>

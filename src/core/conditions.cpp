@@ -60,11 +60,13 @@ Condition::Condition(const ConditionText& text, const c10::FunctionSchema& schem
     place_ = schema.argumentIndexWithName("dtype").value_or(-1);
   } else if (text.subject == "ndim" || text.subject == "numel") {
     subject_ = text.subject == "ndim" ? Subject::ndim : Subject::numel;
+  } else if (text.subject == "contiguous") {
+    subject_ = Subject::contiguous;
   } else if (text.subject.starts_with(kSize)) {
     subject_ = Subject::size;
     place_ = static_cast<int64_t>(number(std::string_view(text.subject).substr(kSize.size()), "a dimension"));
   } else {
-    TORCH_CHECK_VALUE(argument, "'", text.subject, "' cannot be compared; the subjects are dtype, ndim, numel, size.<dimension> and ",
+    TORCH_CHECK_VALUE(argument, "'", text.subject, "' cannot be compared; the subjects are dtype, ndim, numel, contiguous, size.<dimension> and ",
                       "the arguments of ", schema.name(), ": ", names(schema));
     subject_ = Subject::argument;
     place_ = *argument;
@@ -75,7 +77,7 @@ Condition::Condition(const ConditionText& text, const c10::FunctionSchema& schem
   for (const auto& value : text.values) {
     if (subject_ == Subject::dtype)
       values_.push_back(dtype(value));
-    else if (subject_ != Subject::argument)
+    else if (subject_ != Subject::argument && subject_ != Subject::contiguous)
       values_.push_back(number(value, text.subject));
     else if (value == "none")
       none_ = true;
@@ -119,9 +121,11 @@ bool Condition::holds(const OperatorPlan& plan, const torch::jit::Stack& stack) 
   const c10::IValue* arguments = &stack[stack.size() - plan.arguments];
   if (subject_ == Subject::argument) return compares_argument(arguments[place_]);
   if (subject_ == Subject::dtype) return dtypes_hold(plan, stack);
-  bool result = true;
+  bool result = true, all_contiguous = true;
   visit_tensors(plan, stack, [&](const at::Tensor& tensor) {
     switch (subject_) {
+      case Subject::contiguous:
+        return all_contiguous = tensor.is_contiguous();
       case Subject::ndim:
         result = compares(static_cast<double>(tensor.dim()));
         return false;
@@ -133,7 +137,7 @@ bool Condition::holds(const OperatorPlan& plan, const torch::jit::Stack& stack) 
         return false;
     }
   });
-  return result;
+  return subject_ == Subject::contiguous ? compares(all_contiguous) : result;
 }
 
 }  // namespace torch_fl

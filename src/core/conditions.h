@@ -25,12 +25,13 @@ class Condition {
 
   // `dtype` is that of every tensor argument and the one asked for by the argument `dtype`; a Python number has none, and a call
   // without any counts as PyTorch's default. `=` asks that all have one of the values, `!=` that none has. `ndim`, `numel`
-  // and `size.<dimension>` are those of the first tensor argument; it has no size in a dimension that it lacks. Another
+  // and `size.<dimension>` are those of the first tensor argument; it has no size in a dimension that it lacks. `contiguous` is
+  // true where every tensor argument is. Another
   // subject is an argument of the operator: nothing (`none`), a truth value or a number.
   bool holds(const OperatorPlan& plan, const torch::jit::Stack& stack) const;
 
  private:
-  enum class Subject { dtype, ndim, numel, size, argument };
+  enum class Subject { dtype, ndim, numel, size, contiguous, argument };
   bool compares(double value) const;
   bool compares_argument(const c10::IValue& value) const;
   bool dtypes_hold(const OperatorPlan& plan, const torch::jit::Stack& stack) const;

@@ -27,7 +27,9 @@ def python(tmp_path):
         program = tmp_path / "program.py"  # Triton reads a kernel's source from its file
         program.write_text(textwrap.dedent(code))
         command = [sys.executable, *(["-P"] if sys.flags.safe_path else []), str(program)]
-        done = subprocess.run(command, env=changed, cwd=tmp_path, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            command, env=changed, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False
+        )
         if check and done.returncode:
             pytest.fail(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

@@ -19,9 +19,21 @@ def elementwise(x, y, out, N: tl.constexpr):
 def device_functions(x, y, out, N: tl.constexpr):
     at = tl.arange(0, N)
     a, b = tl.load(x + at), tl.load(y + at)
-    r = libdevice.tanh(a) + libdevice.pow(tl.abs(a), b) + libdevice.atan2(a, b) + libdevice.fmod(a, b) + libdevice.rint(b)
-    r += libdevice.trunc(a) + libdevice.div_rn(a, b) + libdevice.erf(b) + libdevice.log1p(tl.abs(a)) + libdevice.expm1(b)
-    r += tl.where(libdevice.isnan(a) != 0, 1.0, 0.0) + tl.where(libdevice.finitef(b) != 0, 1.0, 0.0) + libdevice.div_rz(a, b)
+    r = (
+        libdevice.tanh(a)
+        + libdevice.pow(tl.abs(a), b)
+        + libdevice.atan2(a, b)
+        + libdevice.fmod(a, b)
+        + libdevice.rint(b)
+    )
+    r += (
+        libdevice.trunc(a) + libdevice.div_rn(a, b) + libdevice.erf(b) + libdevice.log1p(tl.abs(a)) + libdevice.expm1(b)
+    )
+    r += (
+        tl.where(libdevice.isnan(a) != 0, 1.0, 0.0)
+        + tl.where(libdevice.finitef(b) != 0, 1.0, 0.0)
+        + libdevice.div_rz(a, b)
+    )
     tl.store(out + at, r)
 
 

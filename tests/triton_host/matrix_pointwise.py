@@ -8,8 +8,7 @@ from .matrix import BF16, F16, F32, FLOATS, I32, I64, NUMBERS, Row, broadcast, o
 # libdevice, which FlagGems takes fmod from, has no such function of half types.
 _NO_HALF_FMOD = "remainder = fmod(x, y)"
 _UNARY = {
-    **{name: getattr(torch, name) for name in (
-        "abs exp exp2 sin cos tanh sigmoid relu erf neg reciprocal isnan isinf isfinite tan atan square ceil round").split()},
+    **{name: getattr(torch, name) for name in ["abs", "exp", "exp2", "sin", "cos", "tanh", "sigmoid", "relu", "erf", "neg", "reciprocal", "isnan", "isinf", "isfinite", "tan", "atan", "square", "ceil", "round"]},
     "silu": F.silu, "gelu": F.gelu, "elu": F.elu, "log_sigmoid": F.logsigmoid,
 }  # fmt: skip
 

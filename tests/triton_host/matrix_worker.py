@@ -17,7 +17,9 @@ def routes(path: str) -> None:
     from .matrix_rows import ROWS
 
     wanted = {function for row in ROWS.values() for function in row.functions}
-    lines = [f"{operator} = flaggems\n" for operator, function in sorted(operators.table().items()) if function in wanted and (operator not in ("copy_","_to_copy"))]
+    lines = [
+        f"{operator} = flaggems\n" for operator, function in sorted(operators.table().items()) if function in wanted
+    ]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
 
@@ -72,8 +74,16 @@ def answer(request: dict) -> dict:
         run(row, getattr(torch, request["dtype"]))
     except Exception as raised:
         error = "\n".join(_messages(raised))
-    served = {operators.table().get(op) for (op, backend), calls in _C.dispatch_counts().items() if backend == "flaggems" and calls}
-    return {"launches": sum(torch_fl_triton_host.launches().values()), "served": sorted(served & set(row.functions)), "error": error}
+    served = {
+        operators.table().get(op)
+        for (op, backend), calls in _C.dispatch_counts().items()
+        if backend == "flaggems" and calls
+    }
+    return {
+        "launches": sum(torch_fl_triton_host.launches().values()),
+        "served": sorted(served & set(row.functions)),
+        "error": error,
+    }
 
 
 def main() -> None:

@@ -22,7 +22,9 @@ def launch(request):
     def run(kernel, grid, *arguments, **constants):
         compiled = kernel.warmup(*arguments, grid=grid, **constants)
         loaded = executable.load(compiled.name, compiled.kernel, request.param)
-        values = [constants.get(p.name, a) for p, a in zip(kernel.params, [*arguments, *[None] * len(constants)], strict=True)]
+        values = [
+            constants.get(p.name, a) for p, a in zip(kernel.params, [*arguments, *[None] * len(constants)], strict=True)
+        ]
         grid = (*grid, 1, 1)[:3]
         Launcher(compiled.src, compiled.metadata)(*grid, 0, loaded, (), None, None, None, *values)
         torch.flagos.synchronize()
@@ -156,7 +158,12 @@ def test_random_numbers_are_philoxs(launch):
     out = torch.zeros(2, 1024, device=DEVICE)
     launch(kernels.random_numbers, (1,), out, 12345, N=1024)
     uniform, normal = out.cpu()
-    assert 0 <= uniform.min() and uniform.max() < 1 and abs(uniform.mean() - 0.5) < 0.03 and uniform.unique().numel() > 1000
+    assert (
+        0 <= uniform.min()
+        and uniform.max() < 1
+        and abs(uniform.mean() - 0.5) < 0.03
+        and uniform.unique().numel() > 1000
+    )
     assert abs(normal.mean()) < 0.1 and abs(normal.std() - 1) < 0.1
 
 

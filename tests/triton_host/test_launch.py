@@ -24,7 +24,9 @@ def test_a_kernel_computes_on_device_memory(launches):
     assert launches() == {"add": 1}
 
 
-@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float64]
+)
 def test_a_kernel_is_compiled_for_each_dtype(dtype):
     a, b = (torch.randint(-9, 9, (50,)).to(dtype) for _ in range(2))
     out = torch.empty(50, dtype=dtype, device=DEVICE)
@@ -54,7 +56,9 @@ def test_an_unsigned_integer_of_64_bits_arrives():
         (kernels.put_double, torch.float64),
     ],
 )
-@pytest.mark.parametrize("value", [0.0, -0.0, 1.0, 0.1, -2.7182818284, 1e300, -1e300, float("inf"), float("nan"), 1 + 3 * 2**-8])
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 1.0, 0.1, -2.7182818284, 1e300, -1e300, float("inf"), float("nan"), 1 + 3 * 2**-8]
+)
 def test_floats_are_rounded_as_pytorch_rounds_them(kernel, dtype, value):
     out = scalar(dtype)
     kernel[(1,)](out, value)
@@ -118,7 +122,9 @@ def test_a_tensor_descriptor_is_taken_apart():
 
 
 def test_a_tensor_on_the_cpu_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"argument 'maybe' of kernel first_or_seven is a tensor on 'cpu', .*\.to\('flagos'\)"):
+    with pytest.raises(
+        ValueError, match=r"argument 'maybe' of kernel first_or_seven is a tensor on 'cpu', .*\.to\('flagos'\)"
+    ):
         kernels.first_or_seven[(1,)](scalar(), torch.ones(1, dtype=torch.int64))
 
 
@@ -162,7 +168,10 @@ def test_hooks_see_each_launch():
     from triton import knobs
 
     seen, out = [], scalar()
-    enter, leave = (lambda data: seen.append(("enter", data.get()["name"]))), (lambda data: seen.append(("exit", data.get()["name"])))
+    enter, leave = (
+        (lambda data: seen.append(("enter", data.get()["name"]))),
+        (lambda data: seen.append(("exit", data.get()["name"]))),
+    )
     knobs.runtime.launch_enter_hook.add(enter)
     knobs.runtime.launch_exit_hook.add(leave)
     try:

@@ -45,7 +45,12 @@ class Worker:
             environ = {**os.environ, "FLAGOS_BACKEND_CONFIG": self._routes}
             with self._errors.open("w") as errors:
                 self._process = subprocess.Popen(
-                    self._command("main()"), env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+                    self._command("main()"),
+                    env=environ,
+                    text=True,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
                 )
         try:
             print(json.dumps({"row": row, "dtype": dtype}), file=self._process.stdin, flush=True)

@@ -100,7 +100,10 @@ def test_the_high_half_of_a_product(case):
     assert found.tolist() == [signed(x, bits) for x in exact]
 
 
-@pytest.mark.parametrize("symbol, bits, is_signed", [("mulhi", 32, True), ("umulhi", 32, False), ("mul64hi", 64, True), ("umul64hi", 64, False)])
+@pytest.mark.parametrize(
+    "symbol, bits, is_signed",
+    [("mulhi", 32, True), ("umulhi", 32, False), ("mul64hi", 64, True), ("umul64hi", 64, False)],
+)
 def test_libdevice_has_the_high_half_too(symbol, bits, is_signed):
     numbers = [0, 1, -1, 3, 1 << bits - 2, -(1 << bits - 1), (1 << bits - 1) - 1]
     a, b = zip(*[(x, y) for x in numbers for y in numbers], strict=True)
@@ -145,7 +148,9 @@ def test_floats_are_rounded_after_each_operation(name, case):
     np.testing.assert_array_equal(found, as_held(wanted))
 
 
-@pytest.mark.parametrize("predicate", [s + p for s in "ou" for p in ("eq", "ne", "lt", "le", "gt", "ge")] + ["ord", "uno"])
+@pytest.mark.parametrize(
+    "predicate", [s + p for s in "ou" for p in ("eq", "ne", "lt", "le", "gt", "ge")] + ["ord", "uno"]
+)
 @settings(max_examples=15, deadline=None)
 @given(case=float_pairs())
 def test_ordered_predicates_are_false_of_nan_and_unordered_ones_true(predicate, case):
@@ -206,7 +211,10 @@ def test_floats_become_the_nearest_integer_that_exists_and_nan_zero(element, bit
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "si" else (0, (1 << bits) - 1)
     values = [0.0, 1.9, -1.9, 100.5, -100.5, 1e30, -1e30, math.inf, -math.inf, math.nan, float(2**bits), -0.5]
     found = operate(f"arith.fpto{kind} %0 : T to R", values, element="f64", result=element)
-    wanted = [0 if math.isnan(v) else min(max(math.trunc(v) if math.isfinite(v) else (high if v > 0 else low), low), high) for v in values]
+    wanted = [
+        0 if math.isnan(v) else min(max(math.trunc(v) if math.isfinite(v) else (high if v > 0 else low), low), high)
+        for v in values
+    ]
     assert found.tolist() == [signed(w, bits) for w in wanted]
 
 
@@ -216,7 +224,9 @@ def test_integers_become_floats_with_their_sign_or_without(source, target):
     values = [0, 1] if source == "i1" else [0, 1, -1, 100, -(1 << WIDTHS[source] - 1), (1 << WIDTHS[source] - 1) - 1]
     bits = 1 if source == "i1" else WIDTHS[source]
     for name, meant in (("sitofp", [signed(v, bits) for v in values]), ("uitofp", [v % 2**bits for v in values])):
-        found = operate(f"arith.{name} %0 : T to R", np.array(values).astype(HELD[source]), element=source, result=target)
+        found = operate(
+            f"arith.{name} %0 : T to R", np.array(values).astype(HELD[source]), element=source, result=target
+        )
         assert found.tolist() == [float(held(np.float64(m), target)) for m in meant], name
 
 
@@ -229,7 +239,12 @@ def test_bits_can_be_read_as_another_type():
 
 
 @pytest.mark.parametrize(
-    "name, count", [("ctpop", lambda x, n: bin(x).count("1")), ("ctlz", lambda x, n: n - x.bit_length()), ("cttz", lambda x, n: (x & -x).bit_length() - 1 if x else n)]
+    "name, count",
+    [
+        ("ctpop", lambda x, n: bin(x).count("1")),
+        ("ctlz", lambda x, n: n - x.bit_length()),
+        ("cttz", lambda x, n: (x & -x).bit_length() - 1 if x else n),
+    ],
 )
 @pytest.mark.parametrize("element, bits", WIDTHS.items())
 def test_bits_are_counted(name, count, element, bits):

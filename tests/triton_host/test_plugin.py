@@ -99,7 +99,9 @@ def test_the_hash_changes_with_any_source_file(tmp_path):
 
 
 def test_unknown_options_are_left_to_the_kernel_and_read_as_off():
-    parsed = options.HostOptions.parse({"num_warps": 8, "BLOCK": 128, "an_option_of_another_version": 1, "num_stages": None})
+    parsed = options.HostOptions.parse(
+        {"num_warps": 8, "BLOCK": 128, "an_option_of_another_version": 1, "num_stages": None}
+    )
     assert parsed.num_warps == 8 and parsed.num_stages == options.HostOptions.num_stages
     assert parsed.an_option_of_another_version is None and not hasattr(parsed, "__no_such_protocol__")
 
@@ -123,7 +125,14 @@ def test_a_misspelt_option_of_a_launch_is_refused():
 
 @pytest.mark.parametrize(
     "kind, name",
-    [("*fp32", "void*"), ("i1", "bool"), ("i32", "int32_t"), ("u64", "uint64_t"), ("fp32", "float"), ("fp64", "double")],
+    [
+        ("*fp32", "void*"),
+        ("i1", "bool"),
+        ("i32", "int32_t"),
+        ("u64", "uint64_t"),
+        ("fp32", "float"),
+        ("fp64", "double"),
+    ],
 )
 def test_types_have_their_names_in_c(kind, name):
     assert triton.runtime.driver.active.map_python_to_cpp_type(kind) == name

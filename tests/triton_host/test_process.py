@@ -137,7 +137,11 @@ def test_two_processes_may_compile_the_same_kernel_at_once(tmp_path):
 def test_files_are_written_to_the_cache_folder_only(python, tmp_path):
     for name in ("home", "temp"):
         (tmp_path / name).mkdir()
-    folders = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temp"), "XDG_CACHE_HOME": str(tmp_path / "home")}
+    folders = {
+        "HOME": str(tmp_path / "home"),
+        "TMPDIR": str(tmp_path / "temp"),
+        "XDG_CACHE_HOME": str(tmp_path / "home"),
+    }
     python(KERNEL + "\n    run()\n", **folders)
     assert (tmp_path / "cache" / "torch_fl_triton_host").is_dir()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "home", "program.py", "temp"]
@@ -166,5 +170,7 @@ def test_without_a_compiler_numpy_serves_and_one_sentence_says_so(python):
 
 
 def test_a_compiler_that_is_asked_for_and_missing_is_an_error(python):
-    done = python(KERNEL + "\n    run()\n", check=False, PATH="/nonexistent", CC=None, TORCH_FL_TRITON_EXECUTOR="native")
+    done = python(
+        KERNEL + "\n    run()\n", check=False, PATH="/nonexistent", CC=None, TORCH_FL_TRITON_EXECUTOR="native"
+    )
     assert done.returncode and "no C compiler is found; install a C compiler" in done.stderr.splitlines()[-1]

@@ -66,7 +66,9 @@ class Launcher:
             try:
                 payload = self._payload.pack(header, values)
             except struct.error as error:
-                raise TypeError(f"kernel {self.name}: an argument is not of the type it was compiled for ({error})") from None
+                raise TypeError(
+                    f"kernel {self.name}: an argument is not of the type it was compiled for ({error})"
+                ) from None
             counters.count(self.name)
             function.run(payload, stream)
         if exit_hook is not None:

@@ -54,7 +54,6 @@ class HostOptions:
         # A newer front end asks for options that this class does not know: they are off.
         if name.startswith("_"):
             raise AttributeError(name)
-        return None
 
     def hash(self) -> str:
         """Part of the key under which Triton caches a kernel."""

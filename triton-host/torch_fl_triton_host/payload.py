@@ -43,6 +43,6 @@ def _in_range(kind: str, value: Any) -> Any:
 def bf16(value: float) -> bytes:
     """The two bytes of the nearest bfloat16 (ties to even): the upper half of a float32."""
     (bits,) = struct.unpack("<I", struct.pack("<f", ctypes.c_float(value).value))
-    if value == value:
+    if not math.isnan(value):
         bits += 0x7FFF + (bits >> 16 & 1)
     return struct.pack("<I", bits)[2:]

@@ -22,9 +22,11 @@ CONFIG = "_FULL_CONFIG"
 BESIDE = {"scaled_dot_product_attention": "scaled_dot_product_attention"}
 
 #: operators whose function records its own gradient: an ``autograd.Function`` in 5.0.2, which ``conv1d`` gets to as well
-DIFFERENTIABLE = frozenset(
-    {"conv1d", "conv1d.padding", "conv2d", "conv2d.padding", "rms_norm", "scaled_dot_product_attention"}
-)
+DIFFERENTIABLE = frozenset({"conv1d", "conv1d.padding", "conv2d", "conv2d.padding", "rms_norm"})
+
+#: those that record a wrong one: the backward kernel of 5.0.2 gets no causal flag and always masks; PyTorch's composition
+#: serves them where a gradient is asked for
+WRONG_GRADIENT = frozenset({"scaled_dot_product_attention"})
 
 
 class _Unusable(Exception):

@@ -33,9 +33,8 @@ def _float(op: Operation) -> Compute:
 @operation("arith.bitcast", "tt.bitcast")
 def _bitcast(op: Operation) -> Compute:
     source, target = op.operands[0].type.element, op.results[0].type.element
-    if HELD[source] is HELD[target] and stored(source) == stored(target):
-        if source == target or source.startswith("i"):
-            return lambda a: a
+    if HELD[source] is HELD[target] and (source == target or source.startswith("i")):
+        return lambda a: a
     return lambda a: from_bits(to_bits(a, source).view(stored(target)), target)
 
 

@@ -32,7 +32,14 @@ def _ordered(a: Any, b: Any) -> Any:
     return ~(np.isnan(a) | np.isnan(b))
 
 
-_ORDER = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+_ORDER = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 @operation("arith.cmpf")

@@ -77,7 +77,14 @@ def _binary(op: Operation) -> Compute:
     return lambda a, b: np.asarray(function(a, b)).astype(kind, copy=False)
 
 
-_ORDER = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+_ORDER = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 @operation("arith.cmpi")

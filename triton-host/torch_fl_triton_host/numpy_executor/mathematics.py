@@ -38,7 +38,10 @@ def _c_library(name: str, *kinds: type) -> Callable[..., float]:
 def _c(name: str, *kinds: type) -> Callable[..., Any]:
     def compute(*arrays: Any) -> Any:
         ufunc = np.frompyfunc(_c_library(name, *kinds), len(arrays), 1)
-        wide = (np.asarray(a, np.int64 if k is ctypes.c_int else np.float64) for a, k in zip(arrays, kinds or (ctypes.c_double,)))
+        wide = (
+            np.asarray(a, np.int64 if k is ctypes.c_int else np.float64)
+            for a, k in zip(arrays, kinds or (ctypes.c_double,), strict=True)
+        )
         return np.asarray(ufunc(*wide)).astype(np.float64)
 
     return compute
@@ -67,10 +70,8 @@ def _round_half_away(x: Any) -> Any:
 _double = ctypes.c_double
 _erf, _erfc = _each(math.erf), _each(math.erfc)
 _FUNCTIONS: dict[str, Callable] = {
-    **{name: getattr(np, name) for name in (
-        "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil sqrt cbrt hypot copysign fmod rint "
-        "trunc nextafter ldexp").split()},
-    **{name: getattr(np, f"arc{name[1:]}") for name in "acos acosh asin asinh atan atan2 atanh".split()},
+    **{name: getattr(np, name) for name in ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "sqrt", "cbrt", "hypot", "copysign", "fmod", "rint", "trunc", "nextafter", "ldexp"]},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh"]},
     "fabs": np.abs, "pow": np.power, "powi": np.power, "nearbyint": np.rint, "round": _round_half_away,
     "rsqrt": lambda x: 1 / np.sqrt(np.asarray(x, np.float64)), "rcbrt": lambda x: 1 / np.cbrt(np.asarray(x, np.float64)),
     "erf": _erf, "erfc": _erfc, "erfcx": lambda x: np.exp(np.asarray(x, np.float64) ** 2) * _erfc(x),
@@ -88,7 +89,7 @@ _FUNCTIONS: dict[str, Callable] = {
 
 #: Functions whose float32 name is not the float64 one and an ``f``, and those of integers.
 _SYMBOLS: dict[str, Callable] = {
-    **{f"fast_{name}f": _FUNCTIONS[name] for name in "sin cos tan exp exp10 log log2 log10 pow".split()},
+    **{f"fast_{name}f": _FUNCTIONS[name] for name in ["sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow"]},
     "fast_fdividef": np.divide, "saturatef": lambda x: np.fmax(np.fmin(x, 1), 0),
     "finitef": np.isfinite, "isfinited": np.isfinite, "isinff": np.isinf, "isinfd": np.isinf, "isnanf": np.isnan,
     "isnand": np.isnan, "signbitf": np.signbit, "signbitd": np.signbit, "abs": np.abs, "llabs": np.abs,
@@ -114,7 +115,9 @@ _ROUNDED = {
 }  # fmt: skip
 _SYMBOLS.update({f"{kind}{name}_rn": function for kind in "fd" for name, function in _ROUNDED.items()})
 _SYMBOLS.update({f"{name}{kind}_rn": fused for name in ("fma",) for kind in ("", "f")})
-_TOWARD_ZERO = {f"{kind}{name}_rz": _ROUNDED[name] for kind in "fd" for name in ("add", "sub", "mul", "div", "sqrt", "rcp")}
+_TOWARD_ZERO = {
+    f"{kind}{name}_rz": _ROUNDED[name] for kind in "fd" for name in ("add", "sub", "mul", "div", "sqrt", "rcp")
+}
 _CONVERT = {"int": (32, True), "uint": (32, False), "ll": (64, True), "ull": (64, False)}
 _WHOLE = {"rn": np.rint, "rz": np.trunc, "rd": np.floor, "ru": np.ceil}
 
@@ -137,14 +140,14 @@ def _extern(op: Operation) -> Compute:
         return lambda *a: held(exact(*(np.asarray(x, np.longdouble) for x in a)), element, toward_zero=True)
     function = _SYMBOLS.get(name) or _to_whole(name) or _FUNCTIONS.get(name) or _FUNCTIONS.get(name.removesuffix("f"))
     if function is None or not symbol.startswith("__nv_"):
-        raise NotImplementedError(f"the device function '{symbol}' (line {op.line} of its Triton IR) has no counterpart here")
+        raise NotImplementedError(
+            f"the device function '{symbol}' (line {op.line} of its Triton IR) has no counterpart here"
+        )
     return lambda *a: held(function(*a), element)
 
 
 _MATH = {
-    **{name: name for name in (
-        "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh floor ceil sqrt "
-        "rsqrt cbrt erf erfc round trunc").split()},
+    **{name: name for name in ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "floor", "ceil", "sqrt", "rsqrt", "cbrt", "erf", "erfc", "round", "trunc"]},
     "absf": "fabs", "roundeven": "rint", "fpowi": "powi",
 }  # fmt: skip
 

@@ -73,7 +73,9 @@ def _store(op: Operation) -> Compute:
 _HALF_WIDTH: dict[str, Callable] = {"fadd": np.add, "max": np.maximum, "min": np.minimum, "exch": lambda old, new: new}
 
 
-def _half_width_atomic(name: str, kind: Type, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _half_width_atomic(
+    name: str, kind: Type, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray
+) -> np.ndarray:
     """Elements of 16 bits, which Triton's function does not have, one after the other."""
     function, element = _HALF_WIDTH[name], kind.element
     former = np.zeros(len(addresses), HELD[element])
@@ -102,7 +104,9 @@ def _atomic(op: Operation) -> Compute:
     return compute
 
 
-def _full_width_atomic(what: Any, order: Any, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _full_width_atomic(
+    what: Any, order: Any, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray
+) -> np.ndarray:
     if what in (_RMW.UMAX, _RMW.UMIN):
         return interpreter.atomic_rmw(what, addresses, unsigned(values), mask, order).view(values.dtype)
     return interpreter.atomic_rmw(what, addresses, values, mask, order)

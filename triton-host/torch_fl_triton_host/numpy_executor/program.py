@@ -9,11 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from torch_fl_triton_host.numpy_executor import combining, conversions, floats, integers, mathematics, memory, messages, shapes
+from torch_fl_triton_host.numpy_executor import (
+    combining,
+    conversions,
+    floats,
+    integers,
+    mathematics,
+    memory,
+    messages,
+    shapes,
+)
 from torch_fl_triton_host.numpy_executor.registry import PREPARE
 from torch_fl_triton_host.ttir.ir import Block, Function, Module, Operation, Region, Value
 
-_TABLES = (combining, conversions, floats, integers, mathematics, memory, messages, shapes)  # imported for their entries
+_TABLES = (
+    combining,
+    conversions,
+    floats,
+    integers,
+    mathematics,
+    memory,
+    messages,
+    shapes,
+)  # imported for their entries
 
 Frame = list[Any]
 Step = Callable[[Frame], None]
@@ -71,7 +89,9 @@ class Code:
         if prepare is not None:
             return prepare(op)
         if op.name not in PREPARE:
-            raise NotImplementedError(f"the operation '{op.name}' (line {op.line} of its Triton IR) is not one that numpy runs")
+            raise NotImplementedError(
+                f"the operation '{op.name}' (line {op.line} of its Triton IR) is not one that numpy runs"
+            )
         compute = PREPARE[op.name](op)
         inputs = [self._place(value) for value in op.operands]
         outputs = [self._place(value) for value in op.results]
