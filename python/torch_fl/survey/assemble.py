@@ -134,7 +134,8 @@ def block(evidence: Evidence) -> str:
     lines = [
         f"{making.date}, {', '.join(f'{name} {version}' for name, version in making.versions.items())}, {making.machine}.",
         f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {making.seconds / 60:.0f} minutes in all; the runs took {sum(run.seconds for run in making.runs) / 60:.0f} minutes.",
-        f"**{routed} of {len(existing)} operators are routed to FlagGems**, with the dtypes that are right.",
+        f"**{routed} of {len(existing)} operators are routed to FlagGems**, with the dtypes that are right;"
+        f" {sum(not operator.trials for operator in existing)} were not tried yet, and are not routed.",
         "",
         f"| dtype | {' | '.join(ORDER)} |",
         "|---" * (len(ORDER) + 1) + "|",
