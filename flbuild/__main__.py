@@ -17,6 +17,7 @@ from flbuild import (
     children,
     demo,
     ecosystem,
+    ending,
     environment,
     flaggems,
     lock,
@@ -192,4 +193,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run())
+    ending.leave(run())

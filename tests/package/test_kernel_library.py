@@ -94,14 +94,16 @@ def test_the_file_outranks_what_is_installed(run):
 
 
 def test_gradients_follow_pytorchs_formulas(run):
-    code = "y = x.clone().requires_grad_(); torch.abs(y).sum().backward(); print(y.grad.tolist())"
+    # float64, for which the library's product declines: the formula is grad * sgn(x).
+    code = "y = x.double().requires_grad_(); torch.abs(y).sum().backward(); print(y.grad.tolist())"
     assert run(code) == "[1.0, -1.0]"
 
 
 def test_a_chain_goes_on_after_a_slot_that_lacks_the_kernel(run, tmp_path):
     (tmp_path / "chain.conf").write_text("abs = cuda, stub, none\nneg = musa[ndim=1], none\n")
     code = "print(x.abs().tolist(), x.neg().tolist())"
-    assert run(code, FLAGOS_BACKEND_CONFIG=str(tmp_path / "chain.conf")) == "[3.0, -2.0] [-2.0, 3.0]"
+    quiet = {"FLAGOS_BACKEND_CONFIG": str(tmp_path / "chain.conf"), "PYTHONWARNINGS": "ignore::RuntimeWarning"}
+    assert run(code, **quiet) == "[3.0, -2.0] [-2.0, 3.0]"
 
 
 def test_a_library_that_is_none_is_said(environment, tmp_path):

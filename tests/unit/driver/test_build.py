@@ -102,7 +102,8 @@ def test_killed_in_the_middle_and_carried_on(toy: Layout, report: Report) -> Non
 
 def test_an_interrupt_ends_the_whole_group(toy: Layout) -> None:
     code = (
-        "import sys; from pathlib import Path; from flbuild import children\n"
+        "import signal, sys; from pathlib import Path; from flbuild import children\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs are started without
         "w = Path(sys.argv[1]); children.run(['sh', '-c', 'sleep 60 & touch started; wait'], w / 'log', w)"
     )
     driver = subprocess.Popen(
