@@ -167,3 +167,15 @@ def test_forward_mode():
                 assert fw.unpack_dual(dual).tangent.data_ptr() == t.data_ptr() and y.tangent.is_flagos
     for w, f in zip(*results, strict=True):
         torch.testing.assert_close(f, w)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_fake_tensors_is_traced(causal):
+    """As torch.compile does it: shapes without data, forward and backward."""
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode():
+        query, key, value = (torch.randn(1, 2, 8, 16, device=DEVICE).requires_grad_() for _ in range(3))
+        out = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        out.sum().backward()
+    assert (out.shape, out.device.type, value.grad.shape) == (value.shape, DEVICE, value.shape)
