@@ -133,6 +133,7 @@ def test_a_leak_would_be_noticed():
     before, held = resident(), torch.flagos.memory_allocated()
     kept = [torch.ones(8, device=DEVICE) for _ in range(STEPS)]
     assert torch.flagos.memory_allocated() > held and resident() - before > ALLOWED
+    del kept
 
 
 def test_the_graph_frees_what_it_held_in_the_moment_backward_ends():
