@@ -105,7 +105,7 @@ def test_enabling_twice_changes_nothing():
 
 @pytest.mark.no_kernels
 def test_an_adapter_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no adapter for 'keras'; there are: lightning, pytorch_lightning"):
+    with pytest.raises(ValueError, match="no adapter for 'keras'; there are: flag_gems, lightning, pytorch_lightning"):
         torch_fl.adapters.enable("keras")
 
 
