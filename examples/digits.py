@@ -7,10 +7,13 @@ The data are scikit-learn's bundled 8x8 digits (1797 real scans), so nothing is 
     python examples/digits.py --backend flaggems   # FlagGems' kernels; needs torch-fl-flaggems
     python examples/digits.py --backend cpu        # the CPU's kernels on the device's memory
 
-With the CPU's kernels every bit equals the CPU's; FlagGems adds in another order, so there the comparison has a tolerance.
+With the CPU's kernels every bit equals the CPU's. FlagGems adds in another order, and training magnifies such differences: the
+CPU's own losses can move by tens of per cent in eight epochs when the first weights move by 1e-7. So there it is steps that are compared:
+in each epoch one is taken on the CPU as well, from the device's weights.
 """
 
 import argparse
+import copy
 import statistics
 import tempfile
 import time
@@ -24,7 +27,7 @@ from torch import nn
 SEED = 20
 BATCH = 64
 HELD_OUT = 360  # digits that training never sees
-TOLERANCE = 0.02  # of an epoch's loss, relative, where sums are added in another order
+TOLERANCE = 1e-4  # of a step's loss and gradients, relative to the largest, where sums are added in another order
 
 
 def digits() -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,6 +85,19 @@ class Run:
         self.seconds.append(time.perf_counter() - began)
         return self.losses[-1]
 
+    def step_difference(self) -> float:
+        """How far loss and gradients of one step are from the CPU's from the same weights, relative to the largest of each."""
+        images, labels = (part[:BATCH] for part in self.train)
+        found = []
+        for device in (self.device, torch.device("cpu")):
+            model = copy.deepcopy(self.model).to(device).train()
+            model.zero_grad()
+            loss = nn.functional.cross_entropy(model(images.to(device)), labels.to(device))
+            loss.backward()
+            # A bias before normalisation has no effect: its gradient is what rounding leaves of zero.
+            found.append([loss.detach().cpu(), *(p.grad.cpu() for name, p in model.named_parameters() if name != "0.bias")])
+        return max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(*found))
+
     @torch.no_grad()
     def accuracy(self) -> float:
         images, labels = self.test
@@ -104,7 +120,7 @@ def check_saving(run: Run, exact: bool) -> None:
             run.model.eval(), copy.eval()
             with torch.no_grad():
                 outputs = copy(images.to(place)).cpu(), run.model(images.to(run.device)).cpu()
-            same = torch.equal(*outputs) if exact else torch.allclose(*outputs, rtol=TOLERANCE, atol=1e-3)
+            same = torch.equal(*outputs) if exact else torch.allclose(*outputs, rtol=1e-3, atol=1e-3)
             print(f"saved on {run.device}, loaded on {place}: outputs {'equal' if same else 'DIFFER'}")
             if not same:
                 raise SystemExit("the reloaded model computes something else")
@@ -120,21 +136,21 @@ def main() -> None:
         parser.error("--epochs must be at least 2: the first epoch is a warm-up when timing")
     kernels.use_backend(arguments.backend)
 
-    device, cpu = Run(arguments.device), Run("cpu")
+    device, cpu, differences = Run(arguments.device), Run("cpu"), []
     print(f"training on {device.device} and on the CPU: {len(device.train[0])} digits, {HELD_OUT} held out")
     for epoch in range(1, arguments.epochs + 1):
+        differences.append(device.step_difference())
         loss, reference = device.epoch(), cpu.epoch()
         print(f"epoch {epoch:2}: loss {loss:.6f}, {'bit-equal to the CPU' if loss == reference else f'CPU {reference:.6f}'}")
 
     accuracy = device.accuracy()
     equal = all(torch.equal(a, b) for a, b in zip(device.weights(), cpu.weights()))
     ratios = [a / b for a, b in zip(device.seconds[1:], cpu.seconds[1:])]
-    worst = max(abs(a - b) / b for a, b in zip(device.losses, cpu.losses))
     print(f"accuracy on held-out digits: {accuracy:.4f}")
     if equal:
         print(f"weights after {arguments.epochs} epochs: bit-equal to the CPU")
     else:
-        print(f"losses of {arguments.epochs} epochs: within {worst:.1e} of the CPU's, relative")
+        print(f"one step of each epoch, from the device's weights: within {max(differences):.1e} of the CPU's, relative")
     print(
         f"time of an epoch against the CPU's: median {statistics.median(ratios):.2f}x "
         f"({min(ratios):.2f} to {max(ratios):.2f}, first epoch left out)"
@@ -145,7 +161,7 @@ def main() -> None:
         kernels.show()
         kernels.check_flaggems(arguments.backend)
     # The CPU's own kernels give the CPU's bits; FlagGems' do not add in the same order.
-    same = worst <= TOLERANCE if served_by_flaggems else equal and device.losses == cpu.losses
+    same = max(differences) <= TOLERANCE if served_by_flaggems else equal and device.losses == cpu.losses
     if not same:
         raise SystemExit("the runs differ")
     if accuracy < 0.97:
