@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 
 import torch
-from torch import nn
 
 ROUNDS = 200
 CALLS = 300  # of one operator in a round

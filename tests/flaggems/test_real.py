@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import os
 import sys
 import types
 
@@ -11,11 +10,6 @@ import torch
 
 from torch_fl import flaggems
 from torch_fl.flaggems import operators
-
-pytestmark = pytest.mark.skipif(
-    operators.problem() is not None and not os.environ.get("CI"), reason=operators.problem() or "FlagGems is here"
-)
-
 
 @pytest.fixture(scope="module")
 def library():

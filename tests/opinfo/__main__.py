@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch_fl.cli.options import parse_fraction, parse_shard
 
 from . import cases, picture, runner
 from .cases import Case
@@ -34,19 +35,6 @@ Examples, each after `python -m torch_fl_opinfo`:
 """
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, rich_markup_mode=None)
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-        raise typer.BadParameter(f"{text!r} is not a part like 2/4: the second of four")
-    return int(part), int(parts)
-
-
-def parse_fraction(value: float) -> float:
-    if not 0 < value <= 1:
-        raise typer.BadParameter(f"{value} is not a fraction of the cases; give more than 0 and at most 1")
-    return value
 
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the whole report here.", dir_okay=False)]

@@ -93,7 +93,7 @@ def judge(case: Case, settings: Settings, tell: Any = lambda text: None) -> Resu
     return bench.result
 
 
-def main(pipe: Connection, settings: Settings, crash_log: str) -> None:
+def main(pipe: Connection, crash_log: str, settings: Settings) -> None:
     """Loop of a worker: receives cases, sends ("at", text) and ("done", Result); ends at the end of the pipe."""
     with open(crash_log, "w") as log:
         faulthandler.enable(log)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 
 import pytest
-from torch_fl.survey import planted, runner, seam
+from torch_fl.survey import runner, seam
 from torch_fl.survey.evidence import Trial
 from torch_fl.survey.trial import CPU_STEP
 from torch_fl.survey.variants import FAR
 
-
-def run(*cases: tuple[str, str], **more: object) -> dict[str, Trial]:
-    return {trial.operator: trial for trial in runner.run(cases, {}, main=planted.main, **{"limit": 60, **more})}
+Run = Callable[..., dict[str, Trial]]
 
 
-def test_a_crash_is_a_verdict_with_the_call_and_the_last_words_and_the_next_case_runs() -> None:
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs cases in workers that do what planted.py says; they import it by its name."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    main = import_module("planted").main
+
+    def run(*cases: tuple[str, str], **more: object) -> dict[str, Trial]:
+        return {trial.operator: trial for trial in runner.run(cases, {}, main=main, **{"limit": 60, **more})}
+
+    return run
+
+
+def test_a_crash_is_a_verdict_with_the_call_and_the_last_words_and_the_next_case_runs(run: Run) -> None:
     found = run(("mm", "good"), ("abs", "crash"), ("exp", "good"))
     assert {key: trial.verdict for key, trial in found.items()} == {"mm": "correct", "abs": "crash", "exp": "correct"}
     (finding,) = found["abs"].findings
@@ -24,23 +37,23 @@ def test_a_crash_is_a_verdict_with_the_call_and_the_last_words_and_the_next_case
     assert found["abs"].checks["samples"].failed == 1
 
 
-def test_a_worker_that_ends_by_itself_is_a_crash_with_its_status() -> None:
+def test_a_worker_that_ends_by_itself_is_a_crash_with_its_status(run: Run) -> None:
     assert "exit status 3" in run(("abs", "exit"))["abs"].findings[0].message
 
 
-def test_what_takes_too_long_is_ended_and_the_next_case_runs() -> None:
+def test_what_takes_too_long_is_ended_and_the_next_case_runs(run: Run) -> None:
     found = run(("abs", "hang"), ("mm", "good"), limit=2)
     assert (found["abs"].verdict, found["mm"].verdict) == ("timeout", "correct")
 
 
 @pytest.mark.parametrize("where,check", [("far", FAR), ("cpu", CPU_STEP)])
-def test_a_crash_of_far_offsets_or_of_the_cpu_leaves_the_judgement_of_the_rest(where: str, check: str) -> None:
+def test_a_crash_of_far_offsets_or_of_the_cpu_leaves_the_judgement_of_the_rest(run: Run, where: str, check: str) -> None:
     trial = run(("abs", where))["abs"]
     assert trial.verdict == "correct"
     assert [(f.check, f.aspect) for f in trial.findings] == [(check, "crash")]
 
 
-def test_a_worker_routes_the_operators_of_its_group_and_no_others() -> None:
+def test_a_worker_routes_the_operators_of_its_group_and_no_others(run: Run) -> None:
     before = os.environ.get(seam.VARIABLE)
     found = run(("mm", "routes"), ("abs", "routes"), ("exp", "routes"), together=2)
     assert found["mm"].executor == "mm = flaggems, none\nabs = flaggems, none\n"

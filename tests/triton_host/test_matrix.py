@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flag_gems", reason="the operator matrix is FlagGems' kernels; install torch-fl-flaggems")
-
 from .matrix_rows import ROWS
 
 CASES = [(row.name, str(dtype).removeprefix("torch."), dtype) for row in ROWS.values() for dtype in row.dtypes]

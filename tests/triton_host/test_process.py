@@ -44,7 +44,6 @@ def filled_cache(tmp_path_factory):
 
 
 def test_a_program_that_ends_right_after_backward_exits_cleanly(python, filled_cache, tmp_path):
-    pytest.importorskip("flag_gems", reason="needs torch-fl-flaggems")
     routes = tmp_path / "routes.conf"
     routes.write_text(ROUTES)
     for _ in range(int(os.environ.get("TORCH_FL_EXITS", "5"))):

@@ -11,21 +11,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from torch_fl.cli.options import parse_fraction, parse_shard
+
 FEW = 24  # operators whose samples are found by their names: finding them all takes running them all
 MISSING = "torch-fl survey needs the package torch-fl-flaggems ({}); install it, or leave the survey out"
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-        raise typer.BadParameter(f"{text!r} is not a part like 2/4: the second of four")
-    return int(part), int(parts)
-
-
-def parse_fraction(value: float) -> float:
-    if not 0 < value <= 1:
-        raise typer.BadParameter(f"{value} is not a fraction of the cases; give more than 0 and at most 1")
-    return value
 
 
 def parse_depth(text: str) -> str:

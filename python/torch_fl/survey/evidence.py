@@ -113,7 +113,10 @@ class Evidence(BaseModel):
         return [trial for operator in self.operators for trial in operator.trials]
 
     def write(self, path: Path) -> None:
-        path.write_text(self.model_dump_json(indent=1, exclude_defaults=True) + "\n", "utf-8")
+        """One line for each operator: short, and what a new run changes can be read as a difference."""
+        making, *operators = (part.model_dump_json(exclude_defaults=True) for part in (self.making, *self.operators))
+        lines = ",\n".join(operators)
+        path.write_text(f'{{"making": {making},\n"operators": [\n{lines}\n]}}\n', "utf-8")
 
 
 def read(path: Path) -> Evidence:

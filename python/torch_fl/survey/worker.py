@@ -18,8 +18,8 @@ ENVIRONMENT = {
 }
 
 
-def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth: Depth, budget: float) -> None:
-    """Loop of a worker: receives (operator, dtype), sends ("at", text) and ("done", Trial); ends with the pipe.
+def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth: Depth, budget: float) -> None:
+    """Loop of a worker: receives (group, (operator, dtype)), sends ("at", text) and ("done", Trial); ends with the pipe.
 
     Args:
         budget: seconds after which an operator's remaining calls are left out.
@@ -36,7 +36,7 @@ def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth:
         pipe.send(("ready", None))
         while True:
             try:
-                key, dtype = pipe.recv()
+                _, (key, dtype) = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
             tell = lambda kind, content: pipe.send((kind, content))

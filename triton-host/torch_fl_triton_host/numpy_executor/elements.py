@@ -19,6 +19,10 @@ HELD = {
 }  # fmt: skip
 #: What lies in memory, where that is not what is held.
 STORED = {"i1": np.uint8, "bf16": np.uint16, **dict.fromkeys(FP8, np.uint8)}
+#: Comparisons, by the part of MLIR's predicates that says neither signedness nor what NaN gives.
+ORDER = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 

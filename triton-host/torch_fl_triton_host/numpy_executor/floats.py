@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_fl_triton_host.numpy_executor.elements import HELD, held
+from torch_fl_triton_host.numpy_executor.elements import HELD, ORDER, held
 from torch_fl_triton_host.numpy_executor.registry import Compute, operation
 from torch_fl_triton_host.ttir.ir import Operation
 
@@ -32,16 +32,6 @@ def _ordered(a: Any, b: Any) -> Any:
     return ~(np.isnan(a) | np.isnan(b))
 
 
-_ORDER = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-
-
 @operation("arith.cmpf")
 def _compare(op: Operation) -> Compute:
     """``o...`` is false and ``u...`` is true where an operand is NaN."""
@@ -52,7 +42,7 @@ def _compare(op: Operation) -> Compute:
         return _ordered
     if predicate == "uno":
         return lambda a, b: ~_ordered(a, b)
-    function = _ORDER[predicate[1:]]
+    function = ORDER[predicate[1:]]
     if predicate[0] == "o":
         return (lambda a, b: _ordered(a, b) & np.not_equal(a, b)) if predicate == "one" else function
     return lambda a, b: function(a, b) | ~_ordered(a, b)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_fl_triton_host.numpy_executor.elements import HELD, held, unsigned
+from torch_fl_triton_host.numpy_executor.elements import HELD, ORDER, held, unsigned
 from torch_fl_triton_host.numpy_executor.registry import Compute, operation
 from torch_fl_triton_host.ttir.ir import Operation
 
@@ -77,22 +77,12 @@ def _binary(op: Operation) -> Compute:
     return lambda a, b: np.asarray(function(a, b)).astype(kind, copy=False)
 
 
-_ORDER = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-
-
 @operation("arith.cmpi")
 def _compare(op: Operation) -> Compute:
     predicate = op.attributes["predicate"]
-    if predicate in _ORDER:
-        return _ORDER[predicate]
-    function = _ORDER[predicate[1:]]
+    if predicate in ORDER:
+        return ORDER[predicate]
+    function = ORDER[predicate[1:]]
     if predicate[0] == "u":
         return lambda a, b: function(unsigned(a), unsigned(b))
     if op.operands[0].type.element == "i1":

@@ -5,33 +5,17 @@ program is calling these in turn; regions are lists of such functions.
 """
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from torch_fl_triton_host.numpy_executor import (
-    combining,
-    conversions,
-    floats,
-    integers,
-    mathematics,
-    memory,
-    messages,
-    shapes,
-)
+from torch_fl_triton_host.numpy_executor import combining
 from torch_fl_triton_host.numpy_executor.registry import PREPARE
 from torch_fl_triton_host.ttir.ir import Block, Function, Module, Operation, Region, Value
 
-_TABLES = (
-    combining,
-    conversions,
-    floats,
-    integers,
-    mathematics,
-    memory,
-    messages,
-    shapes,
-)  # imported for their entries
+for _table in ("conversions", "floats", "integers", "mathematics", "memory", "messages", "shapes"):
+    import_module(f"{__package__}.{_table}")  # for its entries in PREPARE
 
 Frame = list[Any]
 Step = Callable[[Frame], None]

@@ -8,19 +8,19 @@ import sys
 import time
 from multiprocessing.connection import Connection
 
-from . import seam, variants
-from .evidence import Depth, Trial
-from .trial import CPU_STEP
+from torch_fl.survey import seam, variants
+from torch_fl.survey.evidence import Depth, Trial
+from torch_fl.survey.trial import CPU_STEP
 
 
-def main(pipe: Connection, entries: dict[str, list[str]], crash_log: str, depth: Depth, budget: float) -> None:
+def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth: Depth, budget: float) -> None:
     """As worker.main, but the dtype says what happens: `crash`, `hang`, `exit`, `far`, `cpu`; `routes` tells the routing file."""
     with open(crash_log, "w") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
     pipe.send(("ready", None))
     while True:
         try:
-            key, dtype = pipe.recv()
+            _, (key, dtype) = pipe.recv()
         except EOFError:
             return
         trial = Trial(operator=key, dtype=dtype, depth=depth, verdict="correct", launches=1, calls=1)
