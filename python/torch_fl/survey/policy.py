@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from torch_fl.routing import chain
-
 from .compare import TOLERABLE
 from .evidence import BAD, Operator, Trial
 
 BACKEND = "flaggems"
-CONTIGUOUS = "contiguous=true"
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class Decision:
     reason: str
 
 
-def decide(operator: Operator, slowest: float | None = None, contiguous: bool | None = None) -> Decision:
+def decide(operator: Operator, slowest: float | None = None) -> Decision:
     """The route of one operator.
 
     * Only what was measured is routed: a dtype whose trial is `correct` - all results equal the CPU's, and Triton
@@ -35,14 +32,10 @@ def decide(operator: Operator, slowest: float | None = None, contiguous: bool | 
     * A guard in FlagGems' source that refuses other devices excludes the operator unless a trial passed.
     * `slowest`: where given, a dtype is left out whose time is more than that many times the CPU kernel's. On emulated
       devices it is not given: there correctness decides.
-    * `contiguous`: whether that condition may be written; None: where this runtime knows it. What needs it is not routed
-      else.
     """
     if not operator.exists:
         return Decision("", "this PyTorch has no such operator")
     good = [t for t in operator.trials if t.verdict == "correct" and (slowest is None or (t.ratio or 0) <= slowest)]
-    contiguous = knows_contiguous() if contiguous is None else contiguous
-    good = [t for t in good if contiguous or CONTIGUOUS not in t.needs]
     bad = {t.dtype: t for t in operator.trials if t.verdict in BAD}
     if not good:
         return Decision("", reason_against(operator, bad.values()))
@@ -57,11 +50,6 @@ def decide(operator: Operator, slowest: float | None = None, contiguous: bool | 
     needs = "".join(f", {need}" for need in sorted({need for t in good for need in t.needs}))
     steps_text = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
     return Decision(f"{steps_text}, none", "right with " + ", ".join(t.dtype for t in good) + against)
-
-
-def knows_contiguous() -> bool:
-    """Whether routing files of this runtime may compare `contiguous`."""
-    return CONTIGUOUS.partition("=")[0] in chain.SUBJECTS
 
 
 def mixes(good: Iterable[Trial], union: frozenset[str]) -> bool:
