@@ -136,7 +136,8 @@ typedef struct flagos_platform {
   flagos_status (*pointer_info)(const void* address, flagos_pointer_info* out);
   flagos_status (*malloc_pinned)(size_t bytes, void** out);
   flagos_status (*free_pinned)(void* address);
-  /* (optional) with FLAGOS_CAP_HOST_ALIAS: host address minus device address */
+  /* (optional) host address minus device address, where the card is emulated: with FLAGOS_CAP_HOST_ALIAS for the CPU's
+   * kernels, and without it for compiled kernels (Triton's) alone, as a card of its own would run them */
   flagos_status (*host_offset)(ptrdiff_t* bytes);
 
   /* transfers, ordered on a stream of the destination's or source's device;

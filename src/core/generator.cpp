@@ -129,13 +129,20 @@ uint64_t draws_of(const OperatorPlan& plan, const torch::jit::Stack& stack) {
   return most;
 }
 
-at::Generator cpu_generator(const c10::IValue& generator, c10::DeviceIndex index, uint64_t draws) {
-  const at::Generator source =
-      generator.isGenerator() && generator.toGenerator().defined() ? generator.toGenerator() : default_generator(index);
+PhiloxPosition reserve_draws(const std::optional<at::Generator>& generator, c10::DeviceIndex index, uint64_t draws) {
+  const at::Generator source = generator && generator->defined() ? *generator : default_generator(index);
   TORCH_CHECK(source.device().type() == kDevice, "Expected a '", kDevice, "' device type for generator but found '",
               source.device().type(), "'");
-  const auto here = static_cast<Generator*>(source.unsafeGetGeneratorImpl())->reserve(draws);
-  uint64_t word = mixed(here.seed ^ mixed(here.offset + kGolden));
+  return static_cast<Generator*>(source.unsafeGetGeneratorImpl())->reserve(draws);
+}
+
+uint64_t reserve_seed(const std::optional<at::Generator>& generator, c10::DeviceIndex index, uint64_t draws) {
+  const auto here = reserve_draws(generator, index, draws);
+  return mixed(here.seed ^ mixed(here.offset + kGolden));
+}
+
+at::Generator cpu_generator(const c10::IValue& generator, c10::DeviceIndex index, uint64_t draws) {
+  uint64_t word = reserve_seed(generator.toOptional<at::Generator>(), index, draws);
   auto made = at::make_generator<at::CPUGeneratorImpl>(word);
   // The engine's own seeding keeps 32 bits, of which two equal ones turn up within 2^16 draws: all of its state is filled.
   at::mt19937_data_pod state{};

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/stack.h>
+#include <flagos_runtime.h>
 
 #include <memory>
 #include <mutex>
@@ -14,11 +15,6 @@
 #include "operator_plan.h"
 
 namespace torch_fl {
-
-struct PhiloxPosition {
-  uint64_t seed;
-  uint64_t offset;
-};
 
 class Generator final : public c10::GeneratorImpl {
  public:

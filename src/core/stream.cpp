@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include <flagos_runtime.h>
+
 #include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
 #include <c10/util/Exception.h>
@@ -101,6 +103,11 @@ c10::Stream pool_stream(c10::DeviceIndex index, int priority) {
     return make(index, pool.ids.back());
   }
   return make(index, pool.ids[pool.next++ % kPoolSize]);
+}
+
+flagos_stream current_native_stream(c10::DeviceIndex index) {
+  ensure_initialized();
+  return native(current_stream(index));
 }
 
 flagos_stream native(c10::Stream stream) {
