@@ -50,7 +50,7 @@ int32_t flagos_emulation_v1_launch(void* stream, const char* name, char* (*work)
   if (!host::ready && host::initialize() != FLAGOS_SUCCESS) return -1;
   const emulation::CallScope scope(emulation::launch_call_name);
   const auto target = emulation::find_stream(stream);
-  if (!target) return -1;
+  if (!target || emulation::broken(target->device)) return -1;
   emulation::Activity what{};
   what.kind = FLAGOS_EMULATION_KERNEL;
   what.name = name;

@@ -66,7 +66,7 @@ EMULATION_EXPORT int32_t flagos_emulation_v1_find_block(const void* address, fla
 EMULATION_EXPORT int32_t flagos_emulation_v1_stream_device(const void* stream);
 /* Runs work(argument) in stream order, once, perhaps before this returns. `name` is copied. `work` returns NULL, or a sentence
  * on the heap (freed with free) that says why the kernel failed: then the device is broken, as a card after a fault. 0, or -1
- * when it is no stream. */
+ * when it is no stream or its device is broken. */
 EMULATION_EXPORT int32_t flagos_emulation_v1_launch(void* stream, const char* name, char* (*work)(void*), void* argument);
 /* Tells everything that happens from now on to one observer: calls on the calling thread, work on the thread that has run it.
  * NULL: to nobody, none is running any more once this returns. An observer must not call the SDK. */
