@@ -14,6 +14,8 @@
 #include "philox.h"
 
 struct murandGenerator_st {
+  explicit murandGenerator_st(int current) : device(current) {}
+
   const int device;
   std::mutex mutex;
   // All guarded by mutex.
@@ -85,7 +87,7 @@ murandStatus_t murandCreateGenerator(murandGenerator_t* generator, murandRngType
                                                                                        : MURAND_STATUS_TYPE_ERROR;
   int device = 0;
   if (musaGetDevice(&device) != musaSuccess) return MURAND_STATUS_INITIALIZATION_FAILED;
-  *generator = new murandGenerator_st{device};
+  *generator = new murandGenerator_st(device);
   return MURAND_STATUS_SUCCESS;
 }
 
