@@ -29,11 +29,12 @@ VERSIONS = {
 }
 
 
-def held(platform: Platform, kernels: str) -> str:
+def held(variant: Variant, kernels: str) -> str:
     """Whether a package of kernels is built, and whether it comes with the metapackage."""
-    if not getattr(platform.kernels, kernels):
+    has = variant.platform.kernels
+    if not getattr(has, kernels) or kernels in variant.left_out:
         return "no"
-    return "optional" if kernels in platform.kernels.optional else "yes"
+    return "optional" if kernels in has.optional else "yes"
 
 
 def variant_keys(variant: Variant) -> dict[str, str]:
@@ -50,11 +51,14 @@ def variant_keys(variant: Variant) -> dict[str, str]:
         "flagos_down_priority": str(variant.down_priority),
         "flagos_gate": variant.gate or NONE,
         "flagos_sonames": sonames or NONE,
-        "flagos_emulated": "yes" if platform.emulated else "no",
-        "flagos_vendor_kernels": held(platform, "vendor"),
-        "flagos_flaggems": held(platform, "flaggems"),
-        "flagos_flaggems_spec": platform.pins.flaggems_spec or NONE,
-        "flagos_triton_spec": platform.pins.triton_spec or NONE,
+        "flagos_sdk_spec": variant.sdk_spec or NONE,
+        "flagos_sdk_run_path": ":".join(variant.run_path) or NONE,
+        "flagos_emulated": "yes" if variant.emulated else "no",
+        "flagos_emulated_sdk": "yes" if variant.emulated_sdk else "no",
+        "flagos_vendor_kernels": held(variant, "vendor"),
+        "flagos_flaggems": held(variant, "flaggems"),
+        "flagos_flaggems_spec": variant.pins.flaggems_spec or NONE,
+        "flagos_triton_spec": variant.pins.triton_spec or NONE,
     }
 
 
@@ -62,8 +66,9 @@ def variant_file(variant: Variant) -> str:
     """The text of variants/<name>.yaml: one value a key; the platform's keys are zipped, so they change together."""
     keys = variant_keys(variant)
     document: dict[str, object] = {key: [DoubleQuotedScalarString(value)] for key, value in keys.items()}
-    if variant.platform.python != "any":
-        document["python"] = [f"{variant.platform.python[-1]}.*"]
+    for key in ("python", "pytorch"):
+        if (minors := getattr(variant.platform, key)) != "any":
+            document[key] = [f"{minors[-1]}.*"]
     document["zip_keys"] = [list(keys)]
     yaml = YAML()
     yaml.width = 200
