@@ -321,6 +321,16 @@ def find(name: str, platforms: list[Platform]) -> Variant:
     raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
 
 
+def emulation(platform: Platform) -> Path:
+    """The folder of its emulated SDK, relative to the root; it may not be there."""
+    return Path("tests") / "emulation" / platform.id
+
+
+def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
+    """Whether somebody has emulated its SDK."""
+    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
+
+
 def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
     """The same variant on the emulated SDK; its Triton kernels run on the CPU, so the reference's versions of them are used.
 
@@ -330,9 +340,8 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
     platform = variant.platform
     if platform.sdk is None:
         raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
-    folder = Path("tests") / "emulation" / platform.id
-    if not (root / folder / "CMakeLists.txt").is_file():
-        raise PlatformError(f"{platform.sdk.title} has no emulation in {folder}: leave --emulated out, or write one")
+    if not is_emulated(platform, root):
+        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
     reference = next((other.pins for other in platforms if other.emulated), platform.pins)
     return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
 
