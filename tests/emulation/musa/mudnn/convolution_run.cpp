@@ -72,8 +72,6 @@ int64_t workspace_bytes(const Filter& f, Algorithm algorithm) {
 }  // namespace
 }  // namespace emulation
 
-using emulation::Filter;
-
 Status Convolution::FusedActivationDesc::SetMode(Mode mode) {
   mode_ = mode;
   return Status::SUCCESS;
@@ -99,26 +97,30 @@ Status Convolution::SetComputeMode(ComputeMode) { return Status::SUCCESS; }
 
 Status Convolution::GetRecommendForwardAlgorithm(Handle& handle, Algorithm& algorithm, const Tensor& out, const Tensor& in,
                                                  const Tensor& weight) const {
-  return emulation::run(handle, "mudnn::Convolution", [&](class emulation::Run& call) {
-    algorithm = emulation::recommended<Algorithm>(filter(call, {pad_, stride_, dilation_, groups_}, in, weight, out));
+  using namespace emulation;
+  return run(handle, "mudnn::Convolution", [&](class Run& call) {
+    algorithm = recommended<Algorithm>(filter(call, {pad_, stride_, dilation_, groups_}, in, weight, out));
   });
 }
 Status Convolution::GetRecommendBackwardDataAlgorithm(Handle& handle, AlgorithmBwdData& algorithm, const Tensor& grad_in,
                                                       const Tensor& grad_out, const Tensor& weight) const {
-  return emulation::run(handle, "mudnn::Convolution", [&](class emulation::Run& call) {
-    algorithm = emulation::recommended<AlgorithmBwdData>(filter(call, {pad_, stride_, dilation_, groups_}, grad_in, weight, grad_out));
+  using namespace emulation;
+  return run(handle, "mudnn::Convolution", [&](class Run& call) {
+    algorithm = recommended<AlgorithmBwdData>(filter(call, {pad_, stride_, dilation_, groups_}, grad_in, weight, grad_out));
   });
 }
 Status Convolution::GetRecommendBackwardFilterAlgorithm(Handle& handle, AlgorithmBwdFilter& algorithm, const Tensor& grad_weight,
                                                         const Tensor& in, const Tensor& grad_out) const {
-  return emulation::run(handle, "mudnn::Convolution", [&](class emulation::Run& call) {
-    algorithm = emulation::recommended<AlgorithmBwdFilter>(filter(call, {pad_, stride_, dilation_, groups_}, in, grad_weight, grad_out));
+  using namespace emulation;
+  return run(handle, "mudnn::Convolution", [&](class Run& call) {
+    algorithm = recommended<AlgorithmBwdFilter>(filter(call, {pad_, stride_, dilation_, groups_}, in, grad_weight, grad_out));
   });
 }
 Status Convolution::GetForwardWorkspaceSize(Handle& handle, size_t& bytes, const Tensor& out, const Tensor& in, const Tensor& weight,
                                             Algorithm algorithm) const {
-  return emulation::run(handle, "mudnn::Convolution", [&](class emulation::Run& call) {
-    bytes = static_cast<size_t>(emulation::workspace_bytes(filter(call, {pad_, stride_, dilation_, groups_}, in, weight, out), algorithm));
+  using namespace emulation;
+  return run(handle, "mudnn::Convolution", [&](class Run& call) {
+    bytes = static_cast<size_t>(workspace_bytes(filter(call, {pad_, stride_, dilation_, groups_}, in, weight, out), algorithm));
   });
 }
 
