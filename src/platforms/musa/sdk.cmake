@@ -1,8 +1,9 @@
 # The vendor's SDK as targets: musa::musart, musa::mudnn, musa::murand, each with the SDK's include folder.
 #
-# MUSA_HOME, MUSA_ROOT or MUSA_PATH (CMake variable or environment) says where it is; /usr/local/musa is the vendor's default.
+# TORCH_FL_SDK_ROOT, or MUSA_HOME, MUSA_ROOT or MUSA_PATH (CMake variable or environment) says where it is; /usr/local/musa is
+# the vendor's default.
 # musa::mupti is headers only: the profiler's library is opened when a session starts, never linked.
-set(_musa_roots)
+set(_musa_roots ${TORCH_FL_SDK_ROOT})
 foreach(_name MUSA_HOME MUSA_ROOT MUSA_PATH)
   list(APPEND _musa_roots ${${_name}} $ENV{${_name}})
 endforeach()
@@ -38,3 +39,6 @@ foreach(_library musart mudnn murand)
 endforeach()
 add_library(musa::mupti INTERFACE IMPORTED)
 set_target_properties(musa::mupti PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${MUSA_INCLUDE_DIR}")
+if(NOT TORCH_FL_SDK_RUN_PATH)
+  get_filename_component(TORCH_FL_SDK_RUN_PATH "${MUSA_musart_LIBRARY}" DIRECTORY)
+endif()
