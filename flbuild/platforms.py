@@ -321,14 +321,14 @@ def find(name: str, platforms: list[Platform]) -> Variant:
     raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
 
 
-def emulation(platform: Platform) -> Path:
-    """The folder of its emulated SDK, relative to the root; it may not be there."""
-    return Path("tests") / "emulation" / platform.id
+def emulations(platform: Platform) -> tuple[Path, Path]:
+    """The folders that its emulated SDK may lie in, relative to the root: with its platform, or with the other emulations."""
+    return Path("src", "platforms", platform.id, "emulation"), Path("tests", "emulation", platform.id)
 
 
 def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
     """Whether somebody has emulated its SDK."""
-    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
+    return platform.sdk is not None and any((root / f / "CMakeLists.txt").is_file() for f in emulations(platform))
 
 
 def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
@@ -341,7 +341,7 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
     if platform.sdk is None:
         raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
     if not is_emulated(platform, root):
-        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
+        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulations(platform)[-1]}: leave --emulated out, or write one")
     reference = next((other.pins for other in platforms if other.emulated), platform.pins)
     return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
 

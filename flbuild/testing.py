@@ -11,7 +11,7 @@ from flbuild import demo, sanitize
 from flbuild.errors import UserError
 from flbuild.layout import Layout
 
-SUITES = ("unit", "recipe", "package", "solve", "docs")
+SUITES = ("unit", "recipe", "package", "solve", "skeleton", "docs")
 CONTRACT = "torch_fl_tests"
 OPINFO = "torch_fl_opinfo"
 NO_TESTS = 5  # pytest's status when it found none
