@@ -91,8 +91,4 @@ def has_sanitizers(layout: Layout) -> bool:
 
 def run_sanitizers(layout: Layout, prefix: Path, jobs: int, quiet: bool = False) -> int:
     """The core, compiled with each set of sanitizers, under the tests made for it; needs CMake and Ninja."""
-    tests = [str(sanitize.TESTS)]
-    statuses = [
-        sanitize.check(layout, kind, prefix / "bin/python", jobs, tests, quiet) for kind in sanitize.kinds(layout.root)
-    ]
-    return next((status for status in statuses if status), 0)
+    return sanitize.check_all(layout, prefix / "bin/python", jobs, [str(sanitize.TESTS)], quiet)

@@ -17,6 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from flbuild import platforms, sync
+from flbuild.variant_files import has_emulation
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).resolve().parent / "stub"
@@ -61,7 +62,7 @@ class Miniature:
         every = platforms.load_all(tree)
         for platform in every:
             for variant in platforms.variants(platform):
-                emulated = platforms.is_emulated(platform, tree)
+                emulated = has_emulation(tree, platform.id)
                 on_card = [variant, platforms.on_emulated_sdk(variant, every, tree)] if emulated else [variant]
                 for each in on_card:
                     (tree / "variants" / f"{each.name}.yaml").write_text(sync.variant_file(each))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory, pinned host memory, copies and fills.
+#include <initializer_list>
+
 #include "runtime.h"
 
 namespace flagos::skeleton {
