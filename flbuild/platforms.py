@@ -49,6 +49,9 @@ class Sdk(Section):
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
+    version_programs: list[RelativePath] = Field(
+        default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
