@@ -16,6 +16,8 @@ from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from flbuild.variant_files import has_emulation
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
@@ -47,6 +49,9 @@ class Sdk(Section):
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
+    version_programs: list[RelativePath] = Field(
+        default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -321,16 +326,6 @@ def find(name: str, platforms: list[Platform]) -> Variant:
     raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
 
 
-def emulation(platform: Platform) -> Path:
-    """The folder of its emulated SDK, relative to the root; it may not be there."""
-    return Path("tests") / "emulation" / platform.id
-
-
-def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
-    """Whether somebody has emulated its SDK."""
-    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
-
-
 def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
     """The same variant on the emulated SDK; its Triton kernels run on the CPU, so the reference's versions of them are used.
 
@@ -340,8 +335,10 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
     platform = variant.platform
     if platform.sdk is None:
         raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
-    if not is_emulated(platform, root):
-        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
+    if not has_emulation(root, platform.id):
+        raise PlatformError(
+            f"{platform.sdk.title} has no emulation in tests/emulation/{platform.id}: leave --emulated out, or write one"
+        )
     reference = next((other.pins for other in platforms if other.emulated), platform.pins)
     return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
 
