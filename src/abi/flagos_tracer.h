@@ -96,7 +96,7 @@ typedef struct flagos_tracer {
   flagos_status (*start)(uint32_t kinds, uint32_t* granted);
   /* Stops, and keeps the records. */
   flagos_status (*stop)(void);
-  /* Gives all records of the session to `sink`, on this thread and in any order, and says how many the vendor dropped. */
+  /* Gives all records of the session to `sink`, once, on this thread and in any order, and says how many the vendor dropped. */
   flagos_status (*deliver)(flagos_activity_sink sink, void* argument, uint64_t* dropped);
 
   flagos_status (*push_external)(flagos_external_domain domain, uint64_t id);

@@ -84,6 +84,7 @@ flagos_status now(uint64_t* nanoseconds) { return checked(mupti()->timestamp(nan
 flagos_status start(uint32_t kinds, uint32_t* granted) {
   *granted = 0;
   mupti()->flush(kForced);
+  count_dropped(nullptr, 0);
   session().clear();
   session().enabled.clear();
   flagos_status status = FLAGOS_SUCCESS;
@@ -109,18 +110,20 @@ flagos_status deliver(flagos_activity_sink sink, void* argument, uint64_t* dropp
   std::vector<Buffer> buffers;
   {
     std::lock_guard lock(session().mutex);
-    buffers = session().buffers;
+    buffers.swap(session().buffers);
     *dropped = session().dropped;
   }
+  flagos_status status = FLAGOS_SUCCESS;
   for (const auto& buffer : buffers) {
     flagos_activity activity;
     MUpti_Activity* record = nullptr;
     MUptiResult result;
     while ((result = mupti()->next_record(buffer.data, buffer.valid, &record)) == MUPTI_SUCCESS)
       if (translate(*record, &activity)) sink(&activity, argument);
-    if (result != MUPTI_ERROR_MAX_LIMIT_REACHED) return checked(result, "read a record");
+    if (result != MUPTI_ERROR_MAX_LIMIT_REACHED) status = checked(result, "read a record");
+    std::free(buffer.data);
   }
-  return FLAGOS_SUCCESS;
+  return status;
 }
 
 MUpti_ExternalCorrelationKind kind_of(flagos_external_domain domain) {
