@@ -109,7 +109,7 @@ void write_call(const Activity& from) {
   auto record = timed<MUpti_ActivityAPI>(layer, from);
   record.cbid = number_of(from.name);
   record.processId = static_cast<uint32_t>(getpid());
-  record.threadId = static_cast<uint32_t>(from.context);
+  record.threadId = static_cast<uint32_t>(from.thread);
   record.returnValue = static_cast<uint32_t>(from.value);
   write(record);
 }
