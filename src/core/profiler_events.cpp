@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profiler_events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -43,7 +45,7 @@ std::string name_of(const TraceRecord& record) {
 }
 
 std::string triple(const int32_t (&sizes)[3]) {
-  return "[" + std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) + ", " + std::to_string(sizes[2]) + "]";
+  return fmt::format("[{}, {}, {}]", sizes[0], sizes[1], sizes[2]);
 }
 
 // The words are those of PyTorch's own traces, so that tools which read them find them.
