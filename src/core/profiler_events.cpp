@@ -77,13 +77,13 @@ GenericTraceActivity& append(CpuTraceBuffer& buffer, ActivityType type, const st
   return event;
 }
 
-void place(const TraceRecord& record, GenericTraceActivity& event) {
+void place(const TraceRecords& records, const TraceRecord& record, GenericTraceActivity& event) {
   if (record.on_device()) {
     event.device = record.from.device;
     event.resource = static_cast<int32_t>(record.from.stream);
   } else {
     event.device = libkineto::processId();
-    event.resource = event.threadId = static_cast<int32_t>(record.from.thread);
+    event.resource = event.threadId = static_cast<int32_t>(records.thread(record));
   }
 }
 
@@ -120,7 +120,7 @@ void write_events(const TraceRecords& records, const std::set<ActivityType>& wan
     const ActivityType asked = type == ActivityType::OVERHEAD ? ActivityType::PRIVATEUSE1_RUNTIME : type;
     if (!wanted.count(asked)) continue;
     auto& event = append(buffer, type, name_of(record), record.start, record.end);
-    place(record, event);
+    place(records, record, event);
     describe(record, event);
     event.id = static_cast<int32_t>(record.from.correlation);
     event.linked = linked(records, record, FLAGOS_EXTERNAL_OPERATOR, operator_of);
@@ -133,8 +133,8 @@ void write_events(const TraceRecords& records, const std::set<ActivityType>& wan
     ++buffer.gpuOpCount;
     if (const auto* annotation = linked(records, record, FLAGOS_EXTERNAL_ANNOTATION, operator_of)) {
       const AnnotationKey key{record.from.device, record.from.stream, annotation};
-      auto [place, fresh] = annotations.try_emplace(key, Extent{record.start, record.end});
-      place->second.end = std::max(place->second.end, record.end);
+      auto& extent = annotations.try_emplace(key, Extent{record.start, record.end}).first->second;
+      extent.end = std::max(extent.end, record.end);
     }
   }
   if (wanted.count(ActivityType::GPU_USER_ANNOTATION)) write_annotations(annotations, buffer);

@@ -36,6 +36,10 @@ uint32_t kinds_for(const std::set<libkineto::ActivityType>& wanted) {
   return kinds;
 }
 
+libkineto::DeviceInfo row_of(int32_t device) {
+  return {device, libkineto::kExceedMaxPid + device, "flagos", "flagos:" + std::to_string(device)};
+}
+
 struct Sink {
   TraceRecords& records;
   const ClockMap& clock;
@@ -99,13 +103,20 @@ void ProfilerSession::processTrace(libkineto::ActivityLogger& logger, libkineto:
   records_.close(start, end);
   if (records_.outside()) trace_log(std::to_string(records_.outside()) + " records lie outside the profile's window");
   buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
-  buffer_->span = libkineto::TraceSpan(0, 0, "flagos");
   buffer_->gpuOpCount = 0;
+  if (records_.all().empty()) return;
+  buffer_->span = libkineto::TraceSpan(records_.all().front().start, records_.all().back().end, "flagos");
+  buffer_->span.iteration = 0;
   write_events(records_, wanted_, operator_of, *buffer_);
+  buffer_->span.opCount = static_cast<int>(buffer_->activities.size());
   for (const auto& event : buffer_->activities) event->log(logger);
-  for (const int32_t device : devices_of(records_))
-    logger.handleDeviceInfo({device, libkineto::kExceedMaxPid + device, "flagos", "flagos:" + std::to_string(device)},
-                            records_.all().front().start);
+  for (const int32_t device : devices_of(records_)) logger.handleDeviceInfo(row_of(device), buffer_->span.startTime);
+}
+
+// libkineto asks for one device, and names sixteen rows "GPU" where there is none. The others are named above.
+std::unique_ptr<libkineto::DeviceInfo> ProfilerSession::getDeviceInfo() {
+  const auto devices = devices_of(records_);
+  return std::make_unique<libkineto::DeviceInfo>(row_of(devices.empty() ? 0 : *devices.begin()));
 }
 
 std::vector<libkineto::ResourceInfo> ProfilerSession::getResourceInfos() {

@@ -51,4 +51,10 @@ bool TraceRecords::has_arrow(const TraceRecord& record) const {
   return record.on_device() || found->second.call == &record;
 }
 
+uint32_t TraceRecords::thread(const TraceRecord& record) const {
+  if (record.from.thread) return record.from.thread;
+  const auto found = arrows_.find(record.from.correlation);
+  return found != arrows_.end() && found->second.call ? found->second.call->from.thread : 0;
+}
+
 }  // namespace torch_fl

@@ -41,6 +41,8 @@ class TORCH_FL_API TraceRecords {
   // Whether an arrow starts or ends at this record: a call and device work of one correlation, and of two nested calls (runtime
   // and driver) the first that was seen, since PyTorch accepts one start for each arrow.
   bool has_arrow(const TraceRecord& record) const;
+  // The system's id of the thread: the record's own, or that of the call with its correlation; 0 when nobody tells.
+  uint32_t thread(const TraceRecord& record) const;
 
  private:
   struct Arrow {

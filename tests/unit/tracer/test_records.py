@@ -15,7 +15,8 @@ def test_an_arrow_needs_both_ends_and_has_one_start(trace):
         "musaLaunchKernel": True,
         "muLaunchKernel": False,  # inside the former
         "musa::dnn::Unary::ABS()": True,
-        "musaMalloc": False,
+        "musaStreamSynchronize": False,
+        "Stream Synchronize": False,
         "HtoD": False,
     }
 
@@ -23,7 +24,7 @@ def test_an_arrow_needs_both_ends_and_has_one_start(trace):
 def test_pytorchs_ids_are_not_the_vendors(trace):
     operators = {record["name"]: record["operator"] for record in trace("arrows")["records"]}
     assert operators["musa::dnn::Unary::ABS()"] == operators["musaLaunchKernel"] == 77
-    assert operators["musaMalloc"] == operators["HtoD"] == 0
+    assert operators["musaStreamSynchronize"] == operators["HtoD"] == 0
 
 
 def test_records_are_in_the_order_of_their_times_on_the_realtime_clock(trace):
@@ -41,3 +42,9 @@ def test_what_is_not_wholly_inside_the_window_is_left_out_and_counted(trace):
 def test_fields_past_an_older_tracers_record_count_as_zero(trace):
     (record,) = trace("older")["records"]
     assert (record["name"], record["bytes"]) == ("HtoD", 0)
+
+
+def test_waiting_is_drawn_on_the_thread_of_its_call(trace):
+    threads = {record["name"]: record["thread"] for record in trace("arrows")["records"]}
+    assert threads["Stream Synchronize"] == threads["musaStreamSynchronize"] == 55
+    assert threads["HtoD"] == 0

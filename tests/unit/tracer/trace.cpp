@@ -29,10 +29,10 @@ void print_records(TraceRecords& records, int64_t start, int64_t end) {
   std::printf("{\"outside\": %zu, \"records\": [", records.outside());
   const char* comma = "";
   for (const auto& each : records.all()) {
-    std::printf("%s{\"name\": \"%s\", \"start\": %ld, \"end\": %ld, \"arrow\": %s, \"device\": %s, \"operator\": %ld, \"bytes\": %lu}",
+    std::printf("%s{\"name\": \"%s\", \"start\": %ld, \"end\": %ld, \"arrow\": %s, \"device\": %s, \"operator\": %ld, \"bytes\": %lu, \"thread\": %u}",
                 comma, each.name.c_str(), each.start, each.end, records.has_arrow(each) ? "true" : "false",
                 each.on_device() ? "true" : "false",
-                static_cast<long>(records.external(FLAGOS_EXTERNAL_OPERATOR, each.from.correlation).value_or(0)), each.from.bytes);
+                static_cast<long>(records.external(FLAGOS_EXTERNAL_OPERATOR, each.from.correlation).value_or(0)), each.from.bytes, records.thread(each));
     comma = ", ";
   }
   std::printf("]}\n");
@@ -52,7 +52,10 @@ void arrows() {
   records.add(record(FLAGOS_ACTIVITY_KERNEL, "_ZN4musa3dnn5Unary3ABSEv", 30, 40, 1), kClock);
   records.add(record(FLAGOS_ACTIVITY_DRIVER, "muLaunchKernel", 12, 18, 1), kClock);
   records.add(record(FLAGOS_ACTIVITY_RUNTIME, "musaLaunchKernel", 10, 20, 1), kClock);
-  records.add(record(FLAGOS_ACTIVITY_RUNTIME, "musaMalloc", 21, 22, 2), kClock);
+  auto call = record(FLAGOS_ACTIVITY_RUNTIME, "musaStreamSynchronize", 21, 22, 2);
+  call.thread = 55;
+  records.add(call, kClock);
+  records.add(record(FLAGOS_ACTIVITY_SYNCHRONIZATION, "Stream Synchronize", 21, 22, 2), kClock);
   records.add(record(FLAGOS_ACTIVITY_MEMCPY, "HtoD", 50, 60, 3), kClock);  // its call is lost
   auto external = record(FLAGOS_ACTIVITY_EXTERNAL, nullptr, 0, 0, 1);
   external.external_id = 77;
