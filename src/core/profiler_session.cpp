@@ -110,7 +110,9 @@ void ProfilerSession::processTrace(libkineto::ActivityLogger& logger, libkineto:
   write_events(records_, wanted_, operator_of, *buffer_);
   buffer_->span.opCount = static_cast<int>(buffer_->activities.size());
   for (const auto& event : buffer_->activities) event->log(logger);
-  for (const int32_t device : devices_of(records_)) logger.handleDeviceInfo(row_of(device), buffer_->span.startTime);
+  const auto devices = devices_of(records_);
+  for (auto other = devices.begin(); other != devices.end(); ++other)
+    if (other != devices.begin()) logger.handleDeviceInfo(row_of(*other), buffer_->span.startTime);
 }
 
 // libkineto asks for one device, and names sixteen rows "GPU" where there is none. The others are named above.

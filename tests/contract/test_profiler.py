@@ -1,32 +1,16 @@
 """torch.profiler with a device timeline, where the platform has a tracer; a CPU timeline without a word where it has none."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch_fl.evidence import capabilities
 
 DEVICE = "flagos"
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 SIZE = 64 * 64 * 4
-
-
-def tracer_name():
-    """The vendor's interface, as the log calls it; None where the platform has no tracer."""
-    import torch_fl
-    from torch_fl import _C
-
-    name = f"libtorch_fl_platform_{_C.build_info()['platform']}_tracer.so"
-    return name if any(Path(root, "lib", name).exists() for root in torch_fl.__path__) else library_beside_core(name)
-
-
-def library_beside_core(name):
-    with open("/proc/self/maps") as maps:
-        folders = {os.path.dirname(line.split()[-1]) for line in maps if line.rstrip().endswith("/libtorch_fl.so")}
-    return name if any(os.path.exists(os.path.join(folder, name)) for folder in folders) else None
 
 
 def said(done):
@@ -34,7 +18,8 @@ def said(done):
     return [line for line in done.stderr.splitlines() if not line.startswith("USDT:")]
 
 
-traced = pytest.mark.skipif(tracer_name() is None, reason="this platform has no tracer")
+without = capabilities.missing("profiler")
+traced = pytest.mark.skipif(without is not None, reason=without or "")
 
 
 def work(device=DEVICE):
@@ -74,7 +59,7 @@ def test_a_profile_of_the_device_shows_the_operators(profiled):
 
 
 def test_a_platform_without_tracer_profiles_the_cpu_in_silence(python):
-    if tracer_name():
+    if not without:
         pytest.skip("this platform has a tracer")
     code = """
         import torch
@@ -274,14 +259,8 @@ def test_a_wrong_library_gives_a_sentence_and_a_cpu_timeline(python):
     assert wrong in line and "FLAGOS_TRACER_LIBRARY" in line
 
 
-def emulated():
-    from torch_fl import _C
-
-    return _C.build_info()["platform"] == "musa" and "emulated" in torch.flagos.get_device_name(0).lower()
-
-
 @traced
-@pytest.mark.skipif(not emulated(), reason="only an emulated SDK loses records on demand")
+@pytest.mark.skipif(not capabilities.build()["emulated"], reason="only an emulated SDK loses records on demand")
 def test_lost_records_are_told(python):
     done = python(WITH_DEVICE, FLAGOS_EMULATION_MUPTI_RECORDS="1")
     (line,) = said(done)
@@ -289,7 +268,7 @@ def test_lost_records_are_told(python):
 
 
 @traced
-@pytest.mark.skipif(not emulated(), reason="only an emulated SDK has another tool on demand")
+@pytest.mark.skipif(not capabilities.build()["emulated"], reason="only an emulated SDK has another tool on demand")
 def test_another_tool_that_traces_leaves_a_cpu_timeline(python):
     done = python(WITH_DEVICE, FLAGOS_EMULATION_MUPTI_BUSY="1")
     assert done.stdout.split()[2] == "False"
