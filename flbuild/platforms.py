@@ -112,6 +112,8 @@ class Triton(Section):
     flaggems_vendor: Identifier = Field(description="the value of FlagGems' GEMS_VENDOR")
     backend: Identifier = Field(description="the folder of triton.backends")
     target: Identifier = Field(description="what Triton calls the device in its targets")
+    driver_utils: str | None = Field(None, description="class of the back end's driver module that loads binaries")
+    driver_launcher: str | None = Field(None, description="class of it that launches kernels")
 
 
 class Library(Section):
