@@ -32,7 +32,7 @@ Registry& registry() {
 
 void make_default_streams(int32_t devices) {
   for (int32_t device = 0; device < devices; ++device)
-    standard[device] = new auto(std::make_shared<Stream>(device, Stream::Kind::kDefault));
+    standard[device] = new auto(std::make_shared<Stream>(device, default_stream_kind));
 }
 
 Stream* resolve(int32_t device, flagos_stream handle) {

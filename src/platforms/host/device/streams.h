@@ -6,6 +6,9 @@
 
 namespace flagos::host {
 
+// kDefault on the host platform. An emulated card's default streams are as asynchronous as any (kSide).
+inline Stream::Kind default_stream_kind = Stream::Kind::kDefault;
+
 void make_default_streams(int32_t devices);
 
 // The stream behind a handle; the device's default stream when the handle is NULL.  Null, with the reason stored,

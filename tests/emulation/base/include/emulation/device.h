@@ -38,7 +38,8 @@ inline std::optional<Block> find_block(const void* address) {
 inline int stream_device(const void* stream) { return flagos_emulation_v1_stream_device(stream); }
 
 // Runs `work` in stream order, as a kernel of that name; returns before it has run, or after. An exception out of `work` breaks
-// the device, as a fault in a kernel would, and is reported by the next synchronisation. False when it is no stream.
+// the device, as a fault in a kernel would, and is reported by the next synchronisation. False when it is no stream
+// or its device is broken.
 inline bool launch(void* stream, const char* name, std::function<void()> work) {
   auto* owned = new std::function<void()>(std::move(work));
   const auto run = [](void* argument) -> char* {

@@ -29,10 +29,10 @@ typedef enum flagos_emulation_v1_kind {
   FLAGOS_EMULATION_COPY = 2,
   FLAGOS_EMULATION_FILL = 3,
   FLAGOS_EMULATION_CALL = 4,        /* a call of the runtime's interface, on the calling thread */
-  FLAGOS_EMULATION_SYNCHRONIZE = 5  /* likewise; a call that waits */
+  FLAGOS_EMULATION_SYNCHRONIZE = 5 /* the same, of a call that waits */
 } flagos_emulation_v1_kind;
 
-typedef enum flagos_emulation_v1_place { /* bits; of a copy's ends */
+typedef enum flagos_emulation_v1_place { /* of a copy's ends */
   FLAGOS_EMULATION_PAGEABLE = 1,
   FLAGOS_EMULATION_PINNED = 2,
   FLAGOS_EMULATION_DEVICE = 3
@@ -44,9 +44,9 @@ typedef struct flagos_emulation_v1_activity {
   const char* name; /* of the kernel or of the function that was called; valid while the callback runs */
   uint64_t start, end;
   uint64_t correlation; /* equal for a call and the work that it has put on a stream; 0: none */
-  int32_t device;
-  uint32_t stream;   /* the stream's number within the process; 0 is a default stream */
-  uint64_t context;  /* the thread that called (gettid), for calls */
+  int32_t device;    /* of calls: the current one */
+  uint32_t stream;   /* the stream's number within the process; 0 is a default stream; 0 for calls */
+  uint32_t thread;   /* calls: the thread's number (gettid) */
   uint64_t bytes;    /* copies and fills */
   int32_t value;     /* fills: the byte; calls: the vendor's status */
   int32_t from, to;  /* copies: flagos_emulation_v1_place */
@@ -66,12 +66,11 @@ EMULATION_EXPORT int32_t flagos_emulation_v1_find_block(const void* address, fla
 EMULATION_EXPORT int32_t flagos_emulation_v1_stream_device(const void* stream);
 /* Runs work(argument) in stream order, once, perhaps before this returns. `name` is copied. `work` returns NULL, or a sentence
  * on the heap (freed with free) that says why the kernel failed: then the device is broken, as a card after a fault. 0, or -1
- * when it is no stream. */
+ * when it is no stream or its device is broken. */
 EMULATION_EXPORT int32_t flagos_emulation_v1_launch(void* stream, const char* name, char* (*work)(void*), void* argument);
-/* Tells everything that happens from now on to one observer, from any thread; NULL: to nobody (any more, once this returns). */
+/* Tells everything that happens from now on to one observer: calls on the calling thread, work on the thread that has run it.
+ * NULL: to nobody, none is running any more once this returns. An observer must not call the SDK. */
 EMULATION_EXPORT void flagos_emulation_v1_observe(flagos_emulation_v1_observer observer, void* context);
-/* The correlation of the call that this thread is in, or of its next call: for external correlation. 0 without an observer. */
-EMULATION_EXPORT uint64_t flagos_emulation_v1_correlation(void);
 
 #ifdef __cplusplus
 }

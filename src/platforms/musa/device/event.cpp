@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event.h"
+
+#include <mutex>
+
+#include "device.h"
+#include "stream.h"
+
+struct flagos_event_s {
+  explicit flagos_event_s(bool with_timing) : timing(with_timing) {}
+
+  const bool timing;
+  std::mutex mutex;
+  // Guarded by mutex; null and -1 until recorded.
+  musaEvent_t native = nullptr;
+  int32_t device = -1;
+};
+
+namespace flagos::musa {
+namespace {
+
+flagos_status check_event(flagos_event event, const char* function) {
+  if (event) return FLAGOS_SUCCESS;
+  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: the event is NULL", function);
+}
+
+struct Recorded {
+  musaEvent_t native;
+  int32_t device;
+};
+Recorded latest(flagos_event event) {
+  const std::lock_guard lock(event->mutex);
+  return {event->native, event->device};
+}
+
+// Has the runtime's event belong to the device that is current. Who waits for a former one still does: destroying an event
+// leaves what was queued behind it alone.
+flagos_status bind(flagos_event event, int32_t device) {
+  if (event->device == device) return FLAGOS_SUCCESS;
+  musaEvent_t fresh = nullptr;
+  if (const auto status = check(musaEventCreateWithFlags(&fresh, event->timing ? musaEventDefault : musaEventDisableTiming),
+                                "musaEventCreateWithFlags", "make an event on flagos:%d", device);
+      status != FLAGOS_SUCCESS)
+    return status;
+  if (event->native) musaEventDestroy(event->native);
+  event->native = fresh;
+  event->device = device;
+  return FLAGOS_SUCCESS;
+}
+
+}  // namespace
+
+flagos_status event_create(int32_t device, int32_t enable_timing, flagos_event* out) {
+  if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
+  *out = new flagos_event_s(enable_timing != 0);
+  return FLAGOS_SUCCESS;
+}
+
+flagos_status event_destroy(flagos_event event) {
+  if (!event) return FLAGOS_SUCCESS;
+  flagos_status status = FLAGOS_SUCCESS;
+  if (event->native) status = check(musaEventDestroy(event->native), "musaEventDestroy", "destroy an event");
+  delete event;
+  return status;
+}
+
+flagos_status event_record(flagos_event event, int32_t device, flagos_stream stream) {
+  if (const auto status = check_event(event, "event_record"); status != FLAGOS_SUCCESS) return status;
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  const std::lock_guard lock(event->mutex);
+  if (const auto status = bind(event, device); status != FLAGOS_SUCCESS) return status;
+  return check(musaEventRecord(event->native, native(stream)), "musaEventRecord", "record an event on flagos:%d", device);
+}
+
+flagos_status stream_wait_event(int32_t device, flagos_stream stream, flagos_event event) {
+  if (const auto status = check_event(event, "stream_wait_event"); status != FLAGOS_SUCCESS) return status;
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  const std::lock_guard lock(event->mutex);
+  if (!event->native) return FLAGOS_SUCCESS;
+  return check(musaStreamWaitEvent(native(stream), event->native, 0), "musaStreamWaitEvent",
+               "have a stream of flagos:%d wait for an event", device);
+}
+
+flagos_status event_query(flagos_event event) {
+  if (const auto status = check_event(event, "event_query"); status != FLAGOS_SUCCESS) return status;
+  const std::lock_guard lock(event->mutex);
+  if (!event->native) return FLAGOS_SUCCESS;
+  const musaError_t error = musaEventQuery(event->native);
+  if (error == musaErrorNotReady) {
+    musaGetLastError();  // an answer, not an error
+    return fail(FLAGOS_ERROR_NOT_READY, "the event's stream has not reached it");
+  }
+  return check(error, "musaEventQuery", "look at an event of flagos:%d", event->device);
+}
+
+flagos_status event_synchronize(flagos_event event) {
+  if (const auto status = check_event(event, "event_synchronize"); status != FLAGOS_SUCCESS) return status;
+  const Recorded recorded = latest(event);  // not under the lock: others may record it again meanwhile
+  if (!recorded.native) return FLAGOS_SUCCESS;
+  return check(musaEventSynchronize(recorded.native), "musaEventSynchronize", "wait for an event of flagos:%d", recorded.device);
+}
+
+flagos_status event_elapsed(flagos_event start, flagos_event end, double* milliseconds) {
+  Recorded recorded[2];
+  for (int side : {0, 1}) {
+    const char* which = side == 0 ? "start" : "end";
+    flagos_event event = side == 0 ? start : end;
+    if (const auto status = check_event(event, "event_elapsed"); status != FLAGOS_SUCCESS) return status;
+    if (!event->timing)
+      return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was made without enable_timing", which);
+    recorded[side] = latest(event);
+    if (!recorded[side].native)
+      return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was never recorded", which);
+    if (musaEventQuery(recorded[side].native) == musaErrorNotReady) {
+      musaGetLastError();
+      return fail(FLAGOS_ERROR_NOT_READY, "elapsed time: the %s event is not reached yet; synchronise first", which);
+    }
+  }
+  if (recorded[0].device != recorded[1].device)
+    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the events were recorded on flagos:%d and flagos:%d; take two of one device",
+                recorded[0].device, recorded[1].device);
+  float elapsed = 0;
+  const auto status = check(musaEventElapsedTime(&elapsed, recorded[0].native, recorded[1].native), "musaEventElapsedTime",
+                            "read the time between two events");
+  *milliseconds = elapsed;
+  return status;
+}
+
+}  // namespace flagos::musa

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lifecycle.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <mutex>
+
+namespace flagos::musa {
+namespace {
+
+std::atomic<bool> forked{false};
+std::atomic<int32_t> devices{0};  // 0: not asked yet, or none
+
+// The runtime keeps threads and a channel to the driver, and neither survives a fork.
+void after_fork_in_child() {
+  if (ready.exchange(false)) forked = true;
+}
+
+// The major version in a number of the runtime: MUSA 5.1.0 is 50100, MUSA 4.3 has also been 4030. 0 for numbers of another kind,
+// such as the CUDA version that the interface follows.
+int major_of(int version) {
+  const int major = version < 10000 ? version / 1000 : version / 10000;
+  return major >= 3 && major <= 9 ? major : 0;
+}
+
+// libmusart.so.5 may be an SDK that is older or newer than the one that this library was compiled for.
+flagos_status check_version() {
+  const int built = std::atoi(TORCH_FL_SDK_VERSION);
+  int version = 0;
+  if (const auto status = check(musaRuntimeGetVersion(&version), "musaRuntimeGetVersion", "read the version of the MUSA runtime");
+      status != FLAGOS_SUCCESS)
+    return status;
+  const int found = major_of(version);
+  if (built == 0 || found == 0 || found == built) return FLAGOS_SUCCESS;
+  return fail(FLAGOS_ERROR_SYSTEM,
+              "the MUSA runtime here is of MUSA %d (version %d), and torch-fl was built for MUSA %s: install the torch-fl build for "
+              "MUSA %d, or a MUSA %d toolkit",
+              found, version, TORCH_FL_SDK_VERSION, found, built);
+}
+
+}  // namespace
+
+flagos_status not_ready() {
+  if (forked)
+    return fail(FLAGOS_ERROR_SYSTEM,
+                "flagos was initialised before this process was forked and cannot be used in it: use the spawn start "
+                "method (torch.multiprocessing.set_start_method('spawn'))");
+  return fail(FLAGOS_ERROR_SYSTEM, "the musa platform is not initialised");
+}
+
+flagos_status initialize() {
+  static auto* mutex = new std::mutex();
+  if (forked) return not_ready();
+  const std::lock_guard lock(*mutex);
+  if (ready) return FLAGOS_SUCCESS;
+  int32_t count = 0;
+  if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
+  if (count == 0) return FLAGOS_ERROR_NO_DEVICE;
+  if (const auto status = check_version(); status != FLAGOS_SUCCESS) return status;
+  pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+  ready = true;
+  return FLAGOS_SUCCESS;
+}
+
+flagos_status device_count(int32_t* count) {
+  *count = devices.load(std::memory_order_relaxed);
+  if (*count > 0) return FLAGOS_SUCCESS;
+  int found = 0;
+  const auto status = check(musaGetDeviceCount(&found), "musaGetDeviceCount", "find a MUSA device");
+  if (status == FLAGOS_ERROR_NO_DEVICE) return FLAGOS_SUCCESS;
+  *count = found;
+  devices = found;
+  return status;
+}
+
+}  // namespace flagos::musa

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream.h"
+
+#include <flagos_emulation.h>
+
+#include <algorithm>
+
+#include "device.h"
+
+namespace flagos::musa {
+namespace {
+
+// A failure of the emulated card's own functions, with its sentence.
+flagos_status emulated(flagos_status status) {
+  if (status == FLAGOS_SUCCESS) return status;
+  return fail(status, "%s", flagos_emulation_last_error ? flagos_emulation_last_error() : "the emulated card refused");
+}
+
+}  // namespace
+
+flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
+  return check(musaDeviceGetStreamPriorityRange(least, greatest), "musaDeviceGetStreamPriorityRange",
+               "read the range of stream priorities");
+}
+
+flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out) {
+  *out = nullptr;
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  int32_t least = 0, greatest = 0;
+  if (const auto status = stream_priority_range(&least, &greatest); status != FLAGOS_SUCCESS) return status;
+  musaStream_t stream = nullptr;
+  // PyTorch orders its streams itself and expects them not to wait for the default stream.
+  const auto status =
+      check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
+            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
+  *out = reinterpret_cast<flagos_stream>(stream);
+  return status;
+}
+
+flagos_status stream_destroy(flagos_stream stream) {
+  if (!stream) return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "stream_destroy: a default stream lives as long as its device");
+  return check(musaStreamDestroy(native(stream)), "musaStreamDestroy", "destroy a stream");
+}
+
+flagos_status stream_query(int32_t device, flagos_stream stream) {
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  const musaError_t error = musaStreamQuery(native(stream));
+  if (error == musaErrorNotReady) {
+    musaGetLastError();  // an answer, not an error
+    return fail(FLAGOS_ERROR_NOT_READY, "work is pending on a stream of flagos:%d", device);
+  }
+  return check(error, "musaStreamQuery", "look at a stream of flagos:%d", device);
+}
+
+flagos_status stream_synchronize(int32_t device, flagos_stream stream) {
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d", device);
+}
+
+flagos_status launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function, void* argument) {
+  return emulated(flagos_emulation_launch_host_function(device, stream, function, argument));
+}
+
+flagos_status host_offset(ptrdiff_t* bytes) { return emulated(flagos_emulation_host_offset(bytes)); }
+
+}  // namespace flagos::musa
