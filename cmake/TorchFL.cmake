@@ -18,12 +18,15 @@ function(torch_fl_add_platform id)
   set(_exports "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/platform_exports.map")
   target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed "-Wl,--version-script=${_exports}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${_exports}")
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  set(_rpath "$ORIGIN" ${TORCH_FL_SDK_RUN_PATH})
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${_rpath}" INSTALL_RPATH_USE_LINK_PATH OFF
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()
 
 # torch_fl_set_rpath(<target> <folder>): from its installed folder a library finds its siblings and libtorch, whether the
-# latter lies in the prefix (conda-forge) or in site-packages/torch/lib (the wheel). Nothing absolute is left in it.
+# latter lies in the prefix (conda-forge) or in site-packages/torch/lib (the wheel). Nothing absolute is left in it but
+# TORCH_FL_SDK_RUN_PATH, the vendor's folders, which come last: an SDK elsewhere is named by LD_LIBRARY_PATH, which comes first.
 function(torch_fl_set_rpath target folder)
   get_filename_component(_site "${TORCH_FL_PYTHON_DIR}" DIRECTORY)
   set(_rpath "$ORIGIN")
@@ -33,6 +36,7 @@ function(torch_fl_set_rpath target folder)
       list(APPEND _rpath "$ORIGIN/${_relative}")
     endif()
   endforeach()
+  list(APPEND _rpath ${TORCH_FL_SDK_RUN_PATH})
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "${_rpath}" BUILD_RPATH "${TorchLibraries_LIB_DIR}"
     INSTALL_RPATH_USE_LINK_PATH OFF)
 endfunction()

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from flbuild import (
+    accelerator,
     arguments,
     bootstrap,
     build,
@@ -24,11 +25,11 @@ from flbuild import (
     sanitize,
     solve,
     testing,
-    variant_files,
 )
 from flbuild.digest import sha256_text
 from flbuild.errors import UserError, from_os_error
 from flbuild.layout import Layout, remove
+from flbuild.platforms import Variant
 from flbuild.report import Report
 from flbuild.seed import channel as seed
 from flbuild.seed import flaggems as flaggems_seed
@@ -71,12 +72,14 @@ def main(args, layout: Layout, report: Report) -> int:
     children.reap(layout.work)
     remove(layout.work)
     layout.work.mkdir(parents=True)
-    variant = variant_files.find(layout.root, args.variant)
+    wished = accelerator.choose(layout, args.variant, args.emulated, os.environ)
+    accelerator.announce_sdk(wished)
 
     seed_url = layout.seed.as_uri()
     with report.stage("channels") as stage:
         urls, why = channels.choose(args.channel or ["auto"], seed_url)
         stage.detail = f"{', '.join('seed' if u == seed_url else u for u in urls)} ({why})"
+    variant = accelerator.write_variant(layout, wished, at_hand=seed_url in urls)
     base, extra = json.dumps(urls), []
     if seed_url in urls:
         base += seed.make(layout, report)
@@ -93,9 +96,11 @@ def main(args, layout: Layout, report: Report) -> int:
         "lock": str(prefix / environment.LOCK),
     }
 
-    demonstrate(layout, report, prefix, args)
+    if not args.emulated or args.demo:
+        demonstrate(layout, report, prefix, args)
     asked = args.flaggems or (args.test and args.suite == arguments.FLAGGEMS)
-    if asked or (args.test and args.suite == arguments.ALL and flaggems.is_built(built)):
+    reference = wished.platform.sdk is None
+    if asked or (args.test and args.suite == arguments.ALL and reference and flaggems.is_built(built)):
         # What no other channel has of it comes from a seed channel of its own.
         wanted = flaggems.wanted(built, variant.stem)
         install(layout, report, f"{variant.stem}-flaggems", [*everything, flaggems_seed.make(layout, report)], wanted)
@@ -103,8 +108,8 @@ def main(args, layout: Layout, report: Report) -> int:
         prefix = layout.environment(f"{variant.stem}-flaggems")
         report.results["flaggems_environment"] = str(prefix)
         demonstrate(layout, report, prefix, args, "--backend", "flaggems")
-    if args.test:
-        return test(layout, report, variant.stem, everything, built, args)
+    if args.test or args.emulated:
+        return test(layout, report, wished, everything, built, args)
     report.say(demo.closing(prefix, prefix.name))
     return 0
 
@@ -116,10 +121,25 @@ def test_flaggems(layout: Layout, report: Report, variant: str, args: argparse.N
         return flaggems.tests(layout, layout.environment(f"{variant}-flaggems"), args.jobs, report.as_json)
 
 
+def test_accelerator(
+    layout: Layout, report: Report, variant: Variant, prefix: Path, args: argparse.Namespace
+) -> int:
+    """The contract suite on the accelerator's devices; it leaves a file of evidence."""
+    where = "emulated devices" if variant.emulated_sdk else "the devices of this machine"
+    report.say(f"\ncontract tests of {variant.platform.name}, on {where}", style="bold")
+    with report.stage("contract tests") as stage:
+        status, evidence = accelerator.run_tests(layout, variant, prefix, args.subset, args.jobs, report.as_json)
+        stage.detail = "passed" if status == 0 else "FAILED"
+    report.results["evidence"] = str(evidence)
+    report.say(f"evidence: {evidence}")
+    return status
+
+
 def test(
-    layout: Layout, report: Report, name: str, urls: list[str], built: build.Built, args: argparse.Namespace
+    layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, args: argparse.Namespace
 ) -> int:
     """The suites asked for; the first failure decides the exit status, and none keeps the others from running."""
+    name = variant.name
     if args.suite == arguments.FLAGGEMS:
         return test_flaggems(layout, report, name, args)
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
@@ -127,7 +147,8 @@ def test(
             f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
         )
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
-    if testing.has_sanitizers(layout):
+    reference = variant.platform.sdk is None
+    if reference and testing.has_sanitizers(layout):
         wanted += sanitize.TOOLS
     install(layout, report, f"{name}-test", urls, wanted)
     prefix = layout.environment(f"{name}-test")
@@ -138,6 +159,8 @@ def test(
             status = testing.run_opinfo(prefix, folder, args.jobs, report.as_json)
         report.say(f"opinfo.json and opinfo.svg are in {folder}")
         return status
+    if not reference:
+        return test_accelerator(layout, report, variant, prefix, args)
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):

@@ -18,6 +18,8 @@ examples:
   python3 build-locally.py --test --suite opinfo-full
                                          every one of PyTorch's own samples
   python3 build-locally.py --flaggems    an environment with FlagGems' Triton kernels, too
+  python3 build-locally.py musa-5.1.0 --emulated
+                                         an accelerator's packages, tested without a card
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -30,7 +32,7 @@ ALL, FLAGGEMS, OPINFO_FULL = "all", "flaggems", "opinfo-full"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser; its result has variant, list, channel, platform, jobs, clean, json, test, suite, flaggems and demo."""
+    """The parser; its result has an attribute for each option."""
     made = argparse.ArgumentParser(
         prog="build-locally.py",
         description=DESCRIPTION,
@@ -61,6 +63,17 @@ def parser() -> argparse.ArgumentParser:
         "--test",
         action="store_true",
         help="build if needed, then run the whole test suite; its status is the exit status",
+    )
+    made.add_argument(
+        "--emulated",
+        action="store_true",
+        help="build an accelerator's variant on its emulated SDK (tests/emulation), install it and run the contract suite on it:"
+        " needs no card and no SDK",
+    )
+    made.add_argument(
+        "--subset",
+        action="store_true",
+        help="of an accelerator's contract suite only the short selection of its platform.toml",
     )
     made.add_argument(
         "--suite",

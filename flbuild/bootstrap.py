@@ -24,7 +24,7 @@ HANDOVER = "TORCH_FL_BUILD_HANDOVER"
 # Variables of the caller's shell that would change a build; the rest (proxies, pip's settings, CC, CXX) is kept.
 UNWANTED = re.compile(
     r"PYTHON.*|VIRTUAL_ENV.*|CONDA_(?!OVERRIDE_|CHANNEL_).*|MAMBA_.*|PIXI_.*|RATTLER_(?!DEFAULT_).*|CMAKE_.*|LD_.*"
-    r"|(C|CXX|CPP|LD)FLAGS|CPATH|.*_INCLUDE_PATH|LIBRARY_PATH|MAKEFLAGS|DESTDIR|FLAGOS_.*|TORCH_.*"
+    r"|(C|CXX|CPP|LD)FLAGS|CPATH|.*_INCLUDE_PATH|LIBRARY_PATH|MAKEFLAGS|DESTDIR|FLAGOS_(?!BUILD_).*|TORCH_.*"
 )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from flbuild.report import Report, Stage
 
 # What packages are made from. Documentation, examples and the driver's own tests do not make a rebuild.
 SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "conda_build_config.yaml",
-           "cmake", "src", "python", "triton-host", "recipe/recipe.yaml", "recipe/outputs", "tests/contract", "tests/opinfo")  # fmt: skip
+           "cmake", "src", "python", "triton-host", "recipe/recipe.yaml", "recipe/outputs", "tests/contract", "tests/emulation", "tests/opinfo")  # fmt: skip
 RECORDS = "variants"  # folder of the channel with one record a variant
 
 
@@ -62,10 +63,10 @@ def recipe_file(layout: Layout) -> Path:
 
 
 def package_names(recipe: Path) -> list[str]:
-    """Names of the packages a recipe makes, for clearing their old copies out of the cache."""
+    """Names of the packages a recipe makes, for clearing their old copies out of the cache; `*` where a variant decides."""
     content = YAML(typ="safe").load(recipe.read_text())
     entries = content.get("outputs") or [content]
-    return [str(entry["package"]["name"]) for entry in entries if "package" in entry]
+    return [re.sub(r"\$\{\{.*?\}\}", "*", str(entry["package"]["name"])) for entry in entries if "package" in entry]
 
 
 def forget(cache: Path, names: list[str]) -> None:

@@ -7,10 +7,13 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tomllib
+from packaging.version import InvalidVersion
+from packaging.version import Version as PythonVersion
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,7 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
 SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
+PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
 SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[A-Za-z0-9.*]*$")]
+RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
+Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
+TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
 Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
@@ -38,11 +45,18 @@ class Sdk(Section):
     versions: list[SdkVersion] = Field(min_length=1, description="one variant each; newer versions last")
     root: str = Field(description="default folder of an installed SDK")
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
+    library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
+    probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
         description="the solver's name for the driver; only where stock solvers detect it",
     )
+
+    @property
+    def run_path(self) -> list[str]:
+        """Where the loader looks for an SDK in its default place. Another one is named by LD_LIBRARY_PATH, which comes first."""
+        return [f"{self.root}/{folder}" for folder in self.library_folders]
 
 
 class Kernels(Section):
@@ -54,11 +68,19 @@ class Kernels(Section):
     )
 
 
+def is_version(pin: str) -> bool:
+    """Whether it names one version, as the Python index spells them: `5.4.0rc2.post1`, and not `5.0.*`."""
+    try:
+        return bool(PythonVersion(pin))
+    except InvalidVersion:
+        return False
+
+
 def match_spec(package: str, pin: str) -> str | None:
     """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone."""
     if pin in ("none", "unknown"):
         return None if pin == "none" else package
-    return f"{package} {'==' if re.fullmatch(r'[0-9.]+', pin) else ''}{pin}"
+    return f"{package} {'==' if is_version(pin) else ''}{pin}"
 
 
 class Pins(Section):
@@ -79,6 +101,46 @@ class Pins(Section):
         return match_spec("flag-gems", self.flaggems)
 
 
+class Triton(Section):
+    """The names by which the vendor is known to FlagGems and Triton."""
+
+    flaggems_vendor: Identifier = Field(description="the value of FlagGems' GEMS_VENDOR")
+    backend: Identifier = Field(description="the folder of triton.backends")
+    target: Identifier = Field(description="what Triton calls the device in its targets")
+
+
+class Library(Section):
+    """A library of the vendor that is opened when it is needed and never linked."""
+
+    libraries: list[SonameGlob] = Field(min_length=1, description="names to open, the first one first")
+
+
+class Tracer(Library):
+    interface: Sentence = Field(description="the vendor's name of the interface for profilers")
+
+
+class Collectives(Library):
+    fallback: Sentence = Field(description="what serves torch.distributed where FlagCX does not")
+
+
+class Capabilities(Section):
+    """What the contract suite may ask for: true, or the sentence that says why not, which is a skipped test's reason."""
+
+    cpu_kernels_in_place: Literal[True] | Sentence = Field(description="CPU kernels work on the device's own bytes")
+    native_kernels: Literal[True] | Sentence = Field(description="a slot of kernels made for this device")
+    peer_copies: Literal[True] | Sentence = Field(description="copies from device to device")
+    profiler: Literal[True] | Sentence = Field(description="the device's activities reach torch.profiler")
+    memset_records: Literal[True] | Sentence = Field(description="of these activities, memset")
+    compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
+    collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
+
+
+class Tests(Section):
+    subset: list[TestFile] = Field(
+        default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
+    )
+
+
 class Features(Section):
     """What the platform uses for the parts of PyTorch that are not operators."""
 
@@ -97,10 +159,20 @@ class Platform(Section):
         default=[], description="libraries of driver and SDK that are linked and never packaged, as file name patterns"
     )
     python: Literal["any"] | list[PythonMinor] = Field(default="any", description="Python minors the SDK allows")
+    pytorch: Literal["any"] | list[PytorchMinor] = Field(default="any", description="PyTorch minors it was measured with")
     evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run")
     sdk: Sdk | None = None
     kernels: Kernels
+    switches: dict[Switch, Literal["vendor", "flaggems"]] = Field(
+        default={}, description="variables that leave a package of kernels out of a build (OFF), by the package"
+    )
+    switches_refused: dict[Switch, Sentence] = Field(default={}, description="variables that can only be OFF, and why")
     pins: Pins = Pins()
+    triton: Triton | None = None
+    tracer: Tracer | None = None
+    collectives: Collectives | None = None
+    capabilities: Capabilities
+    tests: Tests = Tests()
     features: Features
 
     @model_validator(mode="after")
@@ -113,12 +185,18 @@ class Platform(Section):
         empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
+        absent = [name for name, kernels in self.switches.items() if not getattr(self.kernels, kernels)]
+        if absent:
+            raise ValueError(f"switches has {absent[0]} for kernels that the platform does not have: set them to true")
+        if both := self.switches.keys() & self.switches_refused.keys():
+            raise ValueError(f"{min(both)} is in switches and in switches_refused: remove one of the two")
         if self.kernels.flaggems and not (self.pins.flaggems_spec and self.pins.triton_spec):
             raise ValueError(
                 "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree: write the versions"
             )
-        if self.python == []:
-            raise ValueError('python is an empty list: write "any" or at least one minor')
+        for key in ("python", "pytorch"):
+            if getattr(self, key) == []:
+                raise ValueError(f'{key} is an empty list: write "any" or at least one minor')
         return self
 
     @property
@@ -128,30 +206,57 @@ class Platform(Section):
 
 
 class Variant(Section):
-    """One build: a platform with one version of its SDK."""
+    """One build: a platform with one version of its SDK, the vendor's own or the emulated one of tests/emulation."""
 
     platform: Platform
     sdk_version: SdkVersion | None
+    emulated_sdk: bool = False
+    left_out: tuple[Literal["vendor", "flaggems"], ...] = Field(default=(), description="kernels not to be built")
+    pins: Pins = Field(description="versions of the neighbours: the platform's own, or on an emulated card the reference's")
 
     @property
     def name(self) -> str:
         """The name of the file in variants/ and the argument of build-locally.py."""
-        return self.platform.id if self.sdk_version is None else f"{self.platform.id}-{self.sdk_version}"
+        name = self.platform.id if self.sdk_version is None else f"{self.platform.id}-{self.sdk_version}"
+        return f"{name}-emulated" if self.emulated_sdk else name
 
     @property
     def build_prefix(self) -> str:
         """First part of the build strings.  All digits of the version are kept: 3.8.0 and 3.8.1.3 must differ."""
         if self.platform.sdk is None or self.sdk_version is None:
             return self.platform.id
-        return f"{self.platform.id}_{self.platform.sdk.name}{self.sdk_version.replace('.', '')}"
+        digits = self.sdk_version.replace(".", "")
+        return f"{self.platform.id}_{self.platform.sdk.name}{digits}{'_emu' if self.emulated_sdk else ''}"
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its devices live in host memory: any machine has them, and Triton's kernels run on the CPU."""
+        return self.platform.emulated or self.emulated_sdk
 
     @property
     def gate(self) -> str | None:
         """The virtual package without which a solver must not choose this build."""
         sdk = self.platform.sdk
-        if sdk is None or sdk.virtual_package is None or self.sdk_version is None:
+        if sdk is None or sdk.virtual_package is None or self.sdk_version is None or self.emulated_sdk:
             return None
         return f"{sdk.virtual_package} >={'.'.join(self.sdk_version.split('.')[:2])}"
+
+    @property
+    def sdk_spec(self) -> str | None:
+        """The SDK as a match spec of the package <sdk>-version, which holds an environment to one version of it.
+
+        The vendors keep the interfaces within a major version.  What solvers detect has such a package elsewhere.
+        """
+        sdk = self.platform.sdk
+        if sdk is None or sdk.virtual_package is not None or self.sdk_version is None:
+            return None
+        major, *rest = self.sdk_version.split(".")
+        return f"{sdk.name}-version >={'.'.join([major, *rest[:1]])},<{int(major) + 1}.0a0"
+
+    @property
+    def run_path(self) -> list[str]:
+        """Folders outside the environment where the loader looks for the SDK."""
+        return self.platform.sdk.run_path if self.platform.sdk and not self.emulated_sdk else []
 
     @property
     def build_number(self) -> int:
@@ -160,13 +265,15 @@ class Variant(Section):
         A newer SDK outranks an older one, and a gated build (100 and more) every other: where the gate opens, it is
         meant.
         """
-        if self.platform.sdk is None or self.sdk_version is None:
+        if self.platform.sdk is None or self.sdk_version is None or self.emulated_sdk:
             return 0
         return self.platform.sdk.versions.index(self.sdk_version) + (0 if self.gate is None else 100)
 
     @property
     def down_priority(self) -> int:
-        """Ungated accelerator builds lose to `host` unless asked for: a solver cannot see their card."""
+        """Ungated accelerator builds lose to `host` unless asked for, and emulated ones to the real ones."""
+        if self.emulated_sdk:
+            return 2
         return 0 if self.gate is not None or self.platform.emulated else 1
 
 
@@ -202,6 +309,59 @@ def load_all(root: Path = ROOT) -> list[Platform]:
 
 def variants(platform: Platform) -> list[Variant]:
     """The builds of one platform, in the order of platform.toml."""
+    versions = [None] if platform.sdk is None else platform.sdk.versions
+    return [Variant(platform=platform, sdk_version=version, pins=platform.pins) for version in versions]
+
+
+def find(name: str, platforms: list[Platform]) -> Variant:
+    """The variant of that name; raises PlatformError."""
+    for variant in (variant for platform in platforms for variant in variants(platform)):
+        if variant.name == name:
+            return variant
+    raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
+
+
+def emulation(platform: Platform) -> Path:
+    """The folder of its emulated SDK, relative to the root; it may not be there."""
+    return Path("tests") / "emulation" / platform.id
+
+
+def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
+    """Whether somebody has emulated its SDK."""
+    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
+
+
+def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
+    """The same variant on the emulated SDK; its Triton kernels run on the CPU, so the reference's versions of them are used.
+
+    Raises:
+        PlatformError: the platform has no SDK, or nobody has emulated it.
+    """
+    platform = variant.platform
     if platform.sdk is None:
-        return [Variant(platform=platform, sdk_version=None)]
-    return [Variant(platform=platform, sdk_version=version) for version in platform.sdk.versions]
+        raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
+    if not is_emulated(platform, root):
+        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
+    reference = next((other.pins for other in platforms if other.emulated), platform.pins)
+    return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
+
+
+def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
+    """The variant without the kernels that variables FLAGOS_BUILD_* switch off.
+
+    Raises:
+        PlatformError: a value is neither ON nor OFF, or asks for what the platform cannot have; the reason is given.
+    """
+    platform, left_out = variant.platform, []
+    for name in sorted(name for name in environment if name.startswith("FLAGOS_BUILD_")):
+        value = environment[name].upper()
+        if value not in ("ON", "OFF", "1", "0"):
+            raise PlatformError(f"{name}={environment[name]}: must be ON or OFF")
+        on = value in ("ON", "1")
+        if name in platform.switches:
+            left_out += [] if on else [platform.switches[name]]
+        elif on:
+            known = ", ".join(platform.switches) or "none"
+            reason = platform.switches_refused.get(name, f"{platform.id} has no such switch (it has: {known})")
+            raise PlatformError(f"{name}={environment[name]}: {reason}")
+    return variant.model_copy(update={"left_out": tuple(left_out)})

@@ -18,7 +18,7 @@ import typer
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, variants
+from flbuild.platforms import ROOT, Platform, PlatformError, Variant, is_emulated, load_all, variants
 
 # An absent value still needs a word: keys are always there, so that every variant renders the same recipe.
 NONE = "none"
@@ -29,11 +29,12 @@ VERSIONS = {
 }
 
 
-def held(platform: Platform, kernels: str) -> str:
+def held(variant: Variant, kernels: str) -> str:
     """Whether a package of kernels is built, and whether it comes with the metapackage."""
-    if not getattr(platform.kernels, kernels):
+    has = variant.platform.kernels
+    if not getattr(has, kernels) or kernels in variant.left_out:
         return "no"
-    return "optional" if kernels in platform.kernels.optional else "yes"
+    return "optional" if kernels in has.optional else "yes"
 
 
 def variant_keys(variant: Variant) -> dict[str, str]:
@@ -50,20 +51,28 @@ def variant_keys(variant: Variant) -> dict[str, str]:
         "flagos_down_priority": str(variant.down_priority),
         "flagos_gate": variant.gate or NONE,
         "flagos_sonames": sonames or NONE,
-        "flagos_emulated": "yes" if platform.emulated else "no",
-        "flagos_vendor_kernels": held(platform, "vendor"),
-        "flagos_flaggems": held(platform, "flaggems"),
-        "flagos_flaggems_spec": platform.pins.flaggems_spec or NONE,
-        "flagos_triton_spec": platform.pins.triton_spec or NONE,
+        "flagos_sdk_spec": variant.sdk_spec or NONE,
+        "flagos_sdk_run_path": ":".join(variant.run_path) or NONE,
+        "flagos_emulated": "yes" if variant.emulated else "no",
+        "flagos_emulated_sdk": "yes" if variant.emulated_sdk else "no",
+        "flagos_vendor_kernels": held(variant, "vendor"),
+        "flagos_flaggems": held(variant, "flaggems"),
+        "flagos_flaggems_spec": variant.pins.flaggems_spec or NONE,
+        "flagos_triton_spec": variant.pins.triton_spec or NONE,
     }
 
 
-def variant_file(variant: Variant) -> str:
-    """The text of variants/<name>.yaml: one value a key; the platform's keys are zipped, so they change together."""
+def variant_file(variant: Variant, pinned: bool = True) -> str:
+    """The text of variants/<name>.yaml: one value a key; the platform's keys are zipped, so they change together.
+
+    Args:
+        pinned: with the platform's own minors of Python and PyTorch; without them, those at hand are taken.
+    """
     keys = variant_keys(variant)
     document: dict[str, object] = {key: [DoubleQuotedScalarString(value)] for key, value in keys.items()}
-    if variant.platform.python != "any":
-        document["python"] = [f"{variant.platform.python[-1]}.*"]
+    for key in ("python", "pytorch"):
+        if pinned and (minors := getattr(variant.platform, key)) != "any":
+            document[key] = [f"{minors[-1]}.*"]
     document["zip_keys"] = [list(keys)]
     yaml = YAML()
     yaml.width = 200
@@ -74,8 +83,8 @@ def variant_file(variant: Variant) -> str:
     return f"# Written by `python -m flbuild.sync` from {source}: change that file instead.\n{text.getvalue()}"
 
 
-def pixi_tasks(platforms: list[Platform]) -> str:
-    """One `test-<platform>` task each, as TOML text."""
+def pixi_tasks(platforms: list[Platform], root: Path = ROOT) -> str:
+    """One `test-<platform>` task each, and one for its emulation where there is one, as TOML text."""
     document = tomlkit.document()
     tasks = tomlkit.table(is_super_table=True)
     for platform in platforms:
@@ -85,6 +94,12 @@ def pixi_tasks(platforms: list[Platform]) -> str:
         task["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
         task["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--test"]
         tasks[f"test-{platform.id}"] = task
+        if is_emulated(platform, root):
+            other = tomlkit.table()
+            other["description"] = f"The same on the emulated {platform.sdk.title} SDK, on any machine"
+            other["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
+            other["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--emulated"]
+            tasks[f"test-{platform.id}-emulated"] = other
     document["tasks"] = tasks
     return tomlkit.dumps(document).strip()
 
@@ -163,7 +178,7 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
         files[root / name] = with_version(root, root / name, before)
     note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
     pixi, readme = root / "pixi.toml", root / "README.md"
-    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms))
+    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms, root))
     files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms))
     samples = "<!-- samples: written by `python -m flbuild.sync` from docs/opinfo.json -->"
     if (root / "docs" / "opinfo.json").exists():

@@ -6,12 +6,13 @@ what it has.  `log` is a file for the last words of a dying process.
 """
 
 import multiprocessing
+import os
 import signal
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def run(
     Raises:
         RuntimeError: a worker did not start.
     """
+    _start_tracker()
     waiting = deque(cases)
     with tempfile.TemporaryDirectory(prefix="torch-fl-workers-") as name:
         folder = Path(name)
@@ -105,6 +107,19 @@ def run(
         finally:
             for worker in workers:
                 worker.stop()
+
+
+def _start_tracker() -> None:
+    """Python's process that removes the locks of killed workers, told to do it without a word."""
+    former = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore:resource_tracker"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        if former is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = former
 
 
 def _step(worker: Worker, has_news: bool, lost: Callable[[Worker, str, str], Any]) -> Any:

@@ -189,8 +189,7 @@ c10::DataPtr adopt(c10::DataPtr& host) {
 ptrdiff_t host_offset() {
   static const ptrdiff_t offset = [] {
     ptrdiff_t bytes = 0;
-    TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS), "flagos: the kernels of platform '", platform().id,
-                "' do not run in host memory");
+    TORCH_CHECK(platform().host_offset, "flagos: the kernels of platform '", platform().id, "' do not run in host memory");
     check(platform().host_offset(&bytes), "read the offset between device and host addresses");
     return bytes;
   }();

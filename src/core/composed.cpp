@@ -15,7 +15,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
 
-#include "host_alias.h"
+#include "host_twins.h"
 #include "recurrent.h"
 
 namespace torch_fl {
@@ -57,12 +57,10 @@ int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& v
   };
   if (wrapped(query) || wrapped(key) || wrapped(value) || (mask && wrapped(*mask)))
     return static_cast<int64_t>(sdp::SDPBackend::math);
-  HostAliases aliases;
-  // The choice depends on whether gradients will be asked for.
-  auto twin = [&](const Tensor& tensor) {
+  // The choice depends on whether gradients will be asked for, and on no value.
+  auto twin = [](const Tensor& tensor) {
     if (!tensor.defined() || tensor.device().type() != kDevice) return tensor;
-    Tensor host = aliases.of(tensor).detach();
-    return host.set_requires_grad(tensor.requires_grad());
+    return described_on_cpu(tensor).set_requires_grad(tensor.requires_grad());
   };
   const OptionalTensor host_mask = mask && mask->defined() ? OptionalTensor(twin(*mask)) : mask;
   const auto choice = static_cast<sdp::SDPBackend>(at::cpu::_fused_sdp_choice(twin(query), twin(key), twin(value), host_mask,

@@ -5,10 +5,13 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/copy_native.h>
+#include <ATen/ops/empty_like.h>
 
-#include "host_alias.h"
+#include "device_copy.h"
+#include "host_twins.h"
 #include "pinned.h"
 #include "resize.h"
+#include "route_log.h"
 
 namespace torch_fl {
 namespace {
@@ -29,23 +32,63 @@ bool is_plain(const at::Tensor& source, const at::Tensor& target) {
          source.sizes() == target.sizes() && source.strides() == target.strides() && source.is_non_overlapping_and_dense();
 }
 
-void transfer(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
-  const auto kind = on_device(source) ? FLAGOS_COPY_DEVICE_TO_HOST : FLAGOS_COPY_HOST_TO_DEVICE;
+void move(const at::Tensor& source, const at::Tensor& target, flagos_copy_kind kind, c10::Stream stream) {
   check(platform().memcpy_async(target.mutable_data_ptr(), source.const_data_ptr(), source.nbytes(), kind, native(stream)),
-        "copy between host and device");
+        "copy a tensor");
 }
 
-// A copy by PyTorch's CPU kernel: conversions, strides, and everything inside a device.
-void convert(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
-  HostAliases aliases;
-  at::Tensor to = on_device(target) ? aliases.of(target, true) : target;
-  at::Tensor from = on_device(source) ? aliases.of(source) : source;
+void transfer(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  move(source, target, on_device(source) ? FLAGOS_COPY_DEVICE_TO_HOST : FLAGOS_COPY_HOST_TO_DEVICE, stream);
+}
+
+// A copy by PyTorch's CPU kernel on the device's own bytes: conversions, strides, and everything inside a device.
+void convert_in_place(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  HostTwins twins;
+  at::Tensor to = on_device(target) ? twins.of(target, true) : target;
+  at::Tensor from = on_device(source) ? twins.of(source) : source;
   auto work = [to, from]() mutable {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
     at::native::copy_(to, from, false);
   };
   if (stream.id() == 0 && stream_idle(stream)) return work();
   launch(stream, std::move(work));
+}
+
+// The same on copies, where CPU kernels cannot reach the device's bytes.
+void convert_on_host(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  static Route* fallback = route("_copy_from", "cpu");
+  served(fallback);
+  HostTwins twins;
+  const bool whole = target.is_non_overlapping_and_dense();
+  at::Tensor to = !on_device(target) ? target : whole ? twins.of_overwritten(target) : twins.of(target, true);
+  at::Tensor from = on_device(source) ? twins.of(source) : source;
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  at::native::copy_(to, from, false);
+  twins.write_back(stream);
+}
+
+void copy_inside(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {
+  if (is_plain(source, target)) return move(source, target, FLAGOS_COPY_DEVICE_TO_DEVICE, stream);
+  if (!device_copy(source, target)) convert_on_host(source, target, stream);
+}
+
+// Each device converts and spreads on its own side; between them the bytes move as they lie.
+void copy_between(const at::Tensor& source, const at::Tensor& target, c10::Stream stream, c10::Stream other) {
+  if (is_plain(source, target)) return move(source, target, FLAGOS_COPY_DEVICE_TO_DEVICE, stream);
+  const at::Tensor packed = at::empty_like(target, target.options().device(source.device()), at::MemoryFormat::Contiguous);
+  copy_inside(source, packed, stream);
+  const at::Tensor there = at::empty_like(packed, packed.options().device(target.device()));
+  order_after(stream, other);  // which may have queued work on the memory of `there`
+  move(packed, there, FLAGOS_COPY_DEVICE_TO_DEVICE, stream);
+  order_after(other, stream);
+  copy_inside(there, target, other);
+}
+
+void convert(const at::Tensor& source, const at::Tensor& target, c10::Stream stream, c10::Stream other) {
+  if (kernels_in_place()) return convert_in_place(source, target, stream);
+  if (!on_device(source) || !on_device(target)) return convert_on_host(source, target, stream);
+  if (source.device() == target.device()) return copy_inside(source, target, stream);
+  copy_between(source, target, stream, other);
 }
 
 }  // namespace
@@ -65,7 +108,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool no
   if (!inside && is_plain(source, target)) {
     transfer(source, target, stream);
   } else {
-    convert(source, target, stream);
+    convert(source, target, stream, other);
   }
   if (peer) order_after(other, stream);
   if (inside || stream_idle(stream)) return target;
@@ -88,8 +131,8 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
   ensure_initialized();
   const auto stream = current_stream(self.device().index());
   if (!stream_idle(stream)) synchronize(stream);
-  HostAliases aliases;
-  return at::native::_local_scalar_dense_cpu(aliases.of(self));
+  HostTwins twins;
+  return at::native::_local_scalar_dense_cpu(twins.of(self));
 }
 
 }  // namespace torch_fl

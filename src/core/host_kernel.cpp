@@ -10,7 +10,7 @@
 
 #include "cpu_threads.h"
 #include "generator.h"
-#include "host_alias.h"
+#include "host_twins.h"
 #include "queued_kernel.h"
 
 namespace torch_fl {
@@ -24,7 +24,7 @@ class Call {
   Call(const OperatorPlan& plan, torch::jit::Stack* stack) : plan_(plan), stack_(stack) {}
 
   c10::DeviceIndex device() const { return device_; }
-  HostAliases& aliases() { return aliases_; }
+  HostTwins& twins() { return twins_; }
 
   // Which device the call is for; throws where its tensors do not belong together.
   void find_device() {
@@ -88,10 +88,10 @@ class Call {
       if (value.isTensor()) {
         at::Tensor host = std::move(value).toTensor();
         value = c10::IValue();
-        value = aliases_.result(host, stream);
+        value = twins_.result(host, stream);
       } else if (value.isTensorList()) {
         c10::List<at::Tensor> results;
-        for (const at::Tensor& host : value.toTensorVector()) results.push_back(aliases_.result(host, stream));
+        for (const at::Tensor& host : value.toTensorVector()) results.push_back(twins_.result(host, stream));
         value = std::move(results);
       }
     }
@@ -120,7 +120,7 @@ class Call {
   void replace(c10::IValue& value, bool written) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined() || tensor.device().type() != kDevice) return;
-    at::Tensor host = aliases_.of(tensor, written);
+    at::Tensor host = twins_.of(tensor, written);
     if (C10_UNLIKELY(plan_.asks_gradients && tensor.requires_grad())) host.set_requires_grad(true);
     value = std::move(host);
   }
@@ -129,7 +129,7 @@ class Call {
     c10::List<at::Tensor> hosts;
     hosts.reserve(value.toListRef().size());
     for (const at::Tensor& tensor : value.toTensorVector())
-      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
+      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? twins_.of(tensor, written) : tensor);
     value = std::move(hosts);
   }
 
@@ -141,14 +141,14 @@ class Call {
         continue;
       }
       const at::Tensor& tensor = item.toTensor();
-      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? aliases_.of(tensor, written) : tensor);
+      hosts.push_back(tensor.defined() && tensor.device().type() == kDevice ? twins_.of(tensor, written) : tensor);
     }
     value = std::move(hosts);
   }
 
   const OperatorPlan& plan_;
   torch::jit::Stack* const stack_;
-  HostAliases aliases_;
+  HostTwins twins_;
   c10::DeviceIndex device_ = -1;
   bool host_tensor_ = false;
   c10::Device other_{c10::kCPU};
@@ -182,14 +182,14 @@ void run(const OperatorPlan& plan, Route* route, const c10::OperatorHandle& op, 
   if (C10_UNLIKELY(plan.writes_lists)) count_versions(plan, *stack);
   const c10::Stream stream = current_stream(call.device());
   if (C10_UNLIKELY(stream.id() != 0 || !stream_idle(stream))) {
-    if (run_queued(plan, op, stack, stream)) return;
+    if (kernels_in_place() && run_queued(plan, op, stack, stream)) return;
     synchronize(stream);
   }
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   DeviceResults results_on(stream);
   call.replace_arguments();
   op.redispatchBoxed(c10::DispatchKeySet(cpu_key(keys)), stack);
-  if (plan.writes) call.aliases().write_back(stream);
+  if (plan.writes) call.twins().write_back(stream);
   call.replace_results(stream);
 }
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "generator.h"
-#include "host_alias.h"
+#include "host_twins.h"
 
 namespace torch_fl {
 namespace {
@@ -159,10 +159,10 @@ std::optional<Results> results_of_draw(const OperatorPlan& plan, const c10::Oper
 // Asks the operator's Meta kernel. Nothing where the shapes depend on data or the arguments are wrong: the CPU kernel says
 // how, in the CPU's words; and for views and sparse tensors, which no queued kernel fills.
 std::optional<Results> results_of(const OperatorPlan& plan, const c10::OperatorHandle& op, const torch::jit::Stack& stack,
-                                  c10::Device device, HostAliases& aliases) {
+                                  c10::Device device, HostTwins& twins) {
   if (draws_in_place(plan)) return results_of_draw(plan, op, stack);
-  MetaTwins twins;
-  torch::jit::Stack meta = mapped(plan, stack, [&](const at::Tensor& tensor) { return twins.of(tensor); });
+  MetaTwins meta_twins;
+  torch::jit::Stack meta = mapped(plan, stack, [&](const at::Tensor& tensor) { return meta_twins.of(tensor); });
   for (const auto& argument : plan.interesting)
     if (argument.kind == Kind::device || argument.kind == Kind::generator)
       meta[argument.position] = argument.kind == Kind::device ? c10::IValue(c10::Device(c10::kMeta)) : c10::IValue();
@@ -171,7 +171,7 @@ std::optional<Results> results_of(const OperatorPlan& plan, const c10::OperatorH
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  if (twins.resized()) return std::nullopt;
+  if (meta_twins.resized()) return std::nullopt;
 
   Results results;
   size_t item = 0;
@@ -179,13 +179,13 @@ std::optional<Results> results_of(const OperatorPlan& plan, const c10::OperatorH
   auto settle = [&](const at::Tensor& made) -> at::Tensor {
     const size_t position = item++;
     if (!made.defined()) return made;
-    if (at::Tensor same = twins.argument(made); same.defined()) return same;
-    if (made.layout() != c10::kStrided || twins.shares_memory(made)) {
+    if (at::Tensor same = meta_twins.argument(made); same.defined()) return same;
+    if (made.layout() != c10::kStrided || meta_twins.shares_memory(made)) {
       immediate = true;
       return made;
     }
     at::Tensor fresh = new_result(made, device);
-    results.targets.emplace_back(position, aliases.of(fresh, true));
+    results.targets.emplace_back(position, twins.of(fresh, true));
     return fresh;
   };
   for (size_t i = meta.size() - plan.returns; i < meta.size(); ++i) {
@@ -207,13 +207,13 @@ bool run_queued(const OperatorPlan& plan, const c10::OperatorHandle& op, torch::
   if (!queueable(plan, op, *stack)) return false;
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::Device device = stream.device();
-  HostAliases aliases;
-  auto results = results_of(plan, op, *stack, device, aliases);
+  HostTwins twins;
+  auto results = results_of(plan, op, *stack, device, twins);
   if (!results) return false;
 
   // CPU operands are copied now: the caller may change them before the stream gets there.
   torch::jit::Stack arguments = mapped(plan, *stack, [&](const at::Tensor& tensor) {
-    return tensor.device().type() == kDevice ? aliases.of(tensor, true) : tensor.clone();
+    return tensor.device().type() == kDevice ? twins.of(tensor, true) : tensor.clone();
   });
   for (const auto& argument : plan.interesting) {
     c10::IValue& value = arguments[argument.position];

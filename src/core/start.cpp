@@ -13,6 +13,7 @@
 #include "claims.h"
 #include "composite_route.h"
 #include "copy.h"
+#include "device_copy.h"
 #include "factories.h"
 #include "guard.h"
 #include "hooks.h"
@@ -150,6 +151,7 @@ void register_operators(const std::vector<RouteRequest>& requests) {
     }
     register_route(m, op, found == asked.end() ? default_route(name, slots) : found->second);
   });
+  find_device_copy();
   registrations("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());
 }
 
@@ -157,8 +159,6 @@ void register_operators(const std::vector<RouteRequest>& requests) {
 
 void start(const std::string& platform_id, const std::vector<RouteRequest>& requests) {
   load_platform(platform_id);
-  TORCH_CHECK(platform_has(FLAGOS_CAP_HOST_ALIAS | FLAGOS_CAP_HOST_FUNCTION), "flagos: platform '", platform_id,
-              "' cannot run CPU kernels on its memory, which this torch-fl-runtime needs");
   register_allocator();
   register_pinned_allocator();
   register_guard();

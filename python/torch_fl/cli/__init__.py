@@ -7,6 +7,7 @@ import typer
 from torch_fl._version import __version__
 from torch_fl.cli.info import info
 from torch_fl.cli.routes import routes
+from torch_fl.cli.test import test
 
 app = typer.Typer(
     help="Look at the flagos device of this installation.",
@@ -16,6 +17,7 @@ app = typer.Typer(
 )
 app.command()(info)
 app.command()(routes)
+app.command()(test)
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
     from torch_fl.cli.survey import survey
 

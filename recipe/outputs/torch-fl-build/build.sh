@@ -3,8 +3,8 @@
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1  # running Python must not add files to the packages
 
-if [ "$FLAGOS_SDK_VERSION" = none ]; then sdk_version=; else sdk_version=$FLAGOS_SDK_VERSION; fi
-if [ "$FLAGOS_FLAGGEMS" = no ]; then flaggems=OFF; else flaggems=ON; fi
+value() { if [ "$1" != none ]; then printf %s "$1"; fi; }
+switch() { if [ "$1" = no ]; then printf OFF; else printf ON; fi; }
 site_packages=${SP_DIR#"$PREFIX"/}
 
 # A compiler cache, where there is one, must not see that every build has folders of its own.
@@ -20,10 +20,15 @@ export LDFLAGS="${LDFLAGS//-Wl,-rpath,$PREFIX\/lib/}"
 cmake -S . -B build -G Ninja ${CMAKE_ARGS:-} \
   -DPython_EXECUTABLE="$PYTHON" \
   -DTORCH_FL_PLATFORM="$FLAGOS_PLATFORM" \
-  -DTORCH_FL_SDK_VERSION="$sdk_version" \
-  -DTORCH_FL_FLAGGEMS=$flaggems \
+  -DTORCH_FL_SDK_VERSION="$(value "$FLAGOS_SDK_VERSION")" \
+  -DTORCH_FL_SDK_ROOT="$(value "$FLAGOS_SDK_ROOT")" \
+  -DTORCH_FL_SDK_RUN_PATH="$(value "$FLAGOS_SDK_RUN_PATH" | tr : ';')" \
+  -DTORCH_FL_EMULATED="$(switch "$FLAGOS_EMULATED_SDK")" \
+  -DTORCH_FL_VENDOR_KERNELS="$(switch "$FLAGOS_VENDOR_KERNELS")" \
+  -DTORCH_FL_FLAGGEMS="$(switch "$FLAGOS_FLAGGEMS")" \
   -DTORCH_FL_PYTHON_DIR="$site_packages/torch_fl" \
   -DTORCH_FL_LIB_DIR=lib \
+  -DTORCH_FL_DATA_DIR=share/torch-fl \
   -DTORCH_FL_INCLUDE_DIR=include/torch_fl
 cmake --build build --parallel "${CPU_COUNT:-2}"
 cmake --install build --prefix "$PREFIX" --strip

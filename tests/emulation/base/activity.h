@@ -13,8 +13,10 @@ namespace emulation {
 
 using Activity = flagos_emulation_v1_activity;
 
-// The name under which launches of kernels appear among the calls; the SDK's runtime library defines it.
+// The names under which launches of kernels appear among the calls, of the SDK's libraries and of what others compile (Triton);
+// the SDK's runtime library defines them.
 extern const char* const launch_call_name;
+extern const char* const compiled_launch_call_name;
 
 bool observed() noexcept;
 

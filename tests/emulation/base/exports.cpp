@@ -47,7 +47,7 @@ int32_t flagos_emulation_v1_stream_device(const void* stream) {
 }
 
 int32_t flagos_emulation_v1_launch(void* stream, const char* name, char* (*work)(void*), void* argument) {
-  if (!host::ready && host::initialize() != FLAGOS_SUCCESS) return -1;
+  if (emulation::start() != FLAGOS_SUCCESS) return -1;
   const emulation::CallScope scope(emulation::launch_call_name);
   const auto target = emulation::find_stream(stream);
   if (!target || emulation::broken(target->device)) return -1;
@@ -64,7 +64,7 @@ int32_t flagos_emulation_v1_launch(void* stream, const char* name, char* (*work)
 }
 
 flagos_status flagos_emulation_host_offset(ptrdiff_t* bytes) {
-  if (!host::ready) return host::not_ready();
+  if (const auto status = emulation::start(); status != FLAGOS_SUCCESS) return status;
   return host::host_offset(bytes);
 }
 
@@ -72,12 +72,12 @@ flagos_status flagos_emulation_host_offset(ptrdiff_t* bytes) {
 // contract wants it.
 flagos_status flagos_emulation_launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function,
                                                     void* argument) {
-  if (!host::ready) return host::not_ready();
+  if (const auto status = emulation::start(); status != FLAGOS_SUCCESS) return status;
   if (!function) return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: the function is NULL");
   if (const auto status = host::check_device(device); status != FLAGOS_SUCCESS) return status;
   const auto target = emulation::find_stream(device, stream);
   if (!target) return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: not a stream");
-  const emulation::CallScope scope(emulation::launch_call_name);
+  const emulation::CallScope scope(emulation::compiled_launch_call_name);
   emulation::Activity what{};
   what.kind = FLAGOS_EMULATION_KERNEL;
   what.name = "flagos_host_function";

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handles.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
 #include <unordered_map>
 
 #include "current_device.h"
+#include "lifecycle.h"
 
 namespace emulation {
 namespace {
@@ -32,6 +35,13 @@ void wait(host::Stream& later, host::Stream& earlier) {
 }
 
 }  // namespace
+
+flagos_status start() {
+  if (host::ready.load(std::memory_order_acquire)) return FLAGOS_SUCCESS;
+  const char* variable = std::getenv("FLAGOS_EMULATION_INLINE");
+  host::default_stream_kind = variable && std::string_view(variable) == "1" ? host::Stream::Kind::kDefault : host::Stream::Kind::kSide;
+  return host::initialize();
+}
 
 void* create_stream(int32_t device, int32_t priority, bool blocking) {
   flagos_stream inner = nullptr;

@@ -12,6 +12,10 @@
 
 namespace emulation {
 
+// Starts the devices, once. Their default streams are asynchronous, as a card's are, whereas the host platform's run idle streams'
+// work at once; FLAGOS_EMULATION_INLINE=1 has them do so, too (faster, and blind to forgotten synchronisation).
+flagos_status start();
+
 struct StreamInfo {
   int32_t device;
   flagos_stream inner;  // the base's stream; null: the device's default stream

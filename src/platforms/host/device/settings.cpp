@@ -44,6 +44,14 @@ flagos_status reject(const char* name, std::string_view value, const char* expec
               expected);
 }
 
+flagos_status read_switch(const char* name, bool* out) {
+  const auto text = variable(name);
+  if (text.empty()) return FLAGOS_SUCCESS;
+  if (text != "0" && text != "1") return reject(name, text, "0 or 1");
+  *out = text == "1";
+  return FLAGOS_SUCCESS;
+}
+
 }  // namespace
 
 flagos_status read_settings(Settings* out) {
@@ -62,10 +70,8 @@ flagos_status read_settings(Settings* out) {
                     "the memory of one device from 1MiB to 256GiB, such as 512MiB, 2GiB or a plain number of bytes");
     settings.memory = *size & ~(static_cast<size_t>(sysconf(_SC_PAGESIZE)) - 1);
   }
-  if (auto text = variable("FLAGOS_HOST_GUARD"); !text.empty()) {
-    if (text != "0" && text != "1") return reject("FLAGOS_HOST_GUARD", text, "0 or 1");
-    settings.guard = text == "1";
-  }
+  if (auto status = read_switch("FLAGOS_HOST_GUARD", &settings.guard)) return status;
+  if (auto status = read_switch("FLAGOS_HOST_COPIES", &settings.copies)) return status;
   *out = settings;
   return FLAGOS_SUCCESS;
 }

@@ -34,8 +34,9 @@ struct Slot<function> {
 // Guard pages need every block to come from here.  The core copies the table before initialize.
 uint32_t capabilities() {
   Settings settings;  // what is wrong with them is told by initialize
-  const bool guard = read_settings(&settings) == FLAGOS_SUCCESS && settings.guard;
-  return FLAGOS_CAP_HOST_ALIAS | FLAGOS_CAP_HOST_FUNCTION | (guard ? FLAGOS_CAP_NO_CACHING : 0);
+  const bool known = read_settings(&settings) == FLAGOS_SUCCESS;
+  return FLAGOS_CAP_HOST_FUNCTION | (known && settings.copies ? 0 : FLAGOS_CAP_HOST_ALIAS) |
+         (known && settings.guard ? FLAGOS_CAP_NO_CACHING : 0);
 }
 
 flagos_platform make_table() {

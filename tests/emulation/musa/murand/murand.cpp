@@ -120,7 +120,7 @@ murandStatus_t murandSetGeneratorOffset(murandGenerator_t generator, unsigned lo
 }
 
 murandStatus_t murandGenerate(murandGenerator_t generator, unsigned int* numbers, size_t count) {
-  return generate(generator, "_ZN6murand8generateIjEEvPT_m", numbers, count, 1,
+  return generate(generator, "musa::rand::philox_uint32", numbers, count, 1,
                   [](Sequence& sequence, uint64_t position, unsigned int* out, size_t length) {
                     for (size_t i = 0; i < length; ++i) out[i] = sequence.at(position + i);
                   });
@@ -131,21 +131,21 @@ murandStatus_t murandGenerateLongLong(murandGenerator_t generator, unsigned long
   if (!generator) return MURAND_STATUS_NOT_INITIALIZED;
   static const bool refused = emulation::quirk("random-64-bit");
   if (refused) return MURAND_STATUS_TYPE_ERROR;
-  return generate(generator, "_ZN6murand8generateIyEEvPT_m", numbers, count, 2,
+  return generate(generator, "musa::rand::philox_uint64", numbers, count, 2,
                   [](Sequence& sequence, uint64_t position, unsigned long long* out, size_t length) {
                     for (size_t i = 0; i < length; ++i) out[i] = sequence.pair_at(position + 2 * i);
                   });
 }
 
 murandStatus_t murandGenerateUniform(murandGenerator_t generator, float* numbers, size_t count) {
-  return generate(generator, "_ZN6murand7uniformIfEEvPT_m", numbers, count, 1,
+  return generate(generator, "musa::rand::philox_uniform", numbers, count, 1,
                   [](Sequence& sequence, uint64_t position, float* out, size_t length) {
                     for (size_t i = 0; i < length; ++i) out[i] = uniform(sequence.at(position + i));
                   });
 }
 
 murandStatus_t murandGenerateUniformDouble(murandGenerator_t generator, double* numbers, size_t count) {
-  return generate(generator, "_ZN6murand7uniformIdEEvPT_m", numbers, count, 2,
+  return generate(generator, "musa::rand::philox_uniform_double", numbers, count, 2,
                   [](Sequence& sequence, uint64_t position, double* out, size_t length) {
                     for (size_t i = 0; i < length; ++i) out[i] = uniform(sequence.pair_at(position + 2 * i));
                   });
@@ -153,7 +153,7 @@ murandStatus_t murandGenerateUniformDouble(murandGenerator_t generator, double* 
 
 murandStatus_t murandGenerateNormal(murandGenerator_t generator, float* numbers, size_t count, float mean, float stddev) {
   if (generator && even_only() && count % 2) return MURAND_STATUS_LENGTH_NOT_MULTIPLE;
-  return generate(generator, "_ZN6murand6normalIfEEvPT_m", numbers, count, 1,
+  return generate(generator, "musa::rand::philox_normal", numbers, count, 1,
                   [mean, stddev](Sequence& sequence, uint64_t position, float* out, size_t length) {
                     for (size_t i = 0; i < length; i += 2) {
                       const double radius = sequence.at(position + i) * 0x1p-32 + 0x1p-33;
@@ -167,7 +167,7 @@ murandStatus_t murandGenerateNormal(murandGenerator_t generator, float* numbers,
 murandStatus_t murandGenerateNormalDouble(murandGenerator_t generator, double* numbers, size_t count, double mean,
                                           double stddev) {
   if (generator && even_only() && count % 2) return MURAND_STATUS_LENGTH_NOT_MULTIPLE;
-  return generate(generator, "_ZN6murand6normalIdEEvPT_m", numbers, count, 2,
+  return generate(generator, "musa::rand::philox_normal_double", numbers, count, 2,
                   [mean, stddev](Sequence& sequence, uint64_t position, double* out, size_t length) {
                     for (size_t i = 0; i < length; i += 2) {
                       const double radius = uniform(sequence.pair_at(position + 2 * i));

@@ -19,6 +19,7 @@
 #include "streams.h"
 
 const char* const emulation::launch_call_name = "musaLaunchKernel";
+const char* const emulation::compiled_launch_call_name = "muLaunchKernel";
 
 namespace musart {
 namespace {
@@ -123,11 +124,7 @@ int physical(int device) { return visible()[device]; }
 
 musaError_t ready() {
   if (driver_missing()) return refuse(musaErrorInsufficientDriver, "FLAGOS_EMULATION_DRIVER=none: no driver");
-  if (!host::ready.load(std::memory_order_acquire)) {
-    host::default_stream_kind =
-        variable("FLAGOS_EMULATION_INLINE") == "1" ? host::Stream::Kind::kDefault : host::Stream::Kind::kSide;
-    if (host::initialize() != FLAGOS_SUCCESS) return musaErrorInitializationError;
-  }
+  if (emulation::start() != FLAGOS_SUCCESS) return musaErrorInitializationError;
   if (visible_devices() == 0)
     return refuse(musaErrorNoDevice, "MUSA_VISIBLE_DEVICES=%s leaves no device", std::getenv("MUSA_VISIBLE_DEVICES"));
   if (emulation::broken(host::current_device))

@@ -1,0 +1,85 @@
+"""Write what a build is: compatibility.json, and platform.json, the platform's facts for the running program.
+
+Run by CMake when it configures. Facts that are not known are left out: an absent `sdk_version` means unknown, and never
+"any". What is named here describes the artefact; the ranges that an installation must keep to are the package's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+
+# Neighbours whose versions at build time are evidence of what the build was tried with.
+NEIGHBOURS = ("flagtree", "flag-gems", "flagcx")
+
+
+def read_toml(path: Path) -> dict:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10; scikit-build-core brings it there
+        try:
+            import tomli as tomllib
+        except ModuleNotFoundError:
+            sys.exit(f"{path} cannot be read by Python 3.10 alone; install tomli: {sys.executable} -m pip install tomli")
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def uses_cxx11_abi(libc10: Path) -> bool:
+    """Whether PyTorch was compiled with the C++11 ABI of libstdc++: it shows in the names that its libraries export."""
+    return b"__cxx11" in libc10.read_bytes()
+
+
+def compatibility(given: argparse.Namespace, platform: dict) -> dict:
+    """The content of compatibility.json."""
+    minor = "{}.{}".format(*sys.version_info[:2])
+    emulated = given.emulated_sdk or platform.get("emulated", False)
+    facts = {
+        "schema": 1,
+        "version": given.version,
+        "platform": platform["id"],
+        "sdk": platform.get("sdk", {}).get("title"),
+        "sdk_version": given.sdk_version or None,
+        "emulated": emulated,
+        "emulated_sdk": given.emulated_sdk,
+        "kernel_sets": given.kernel_sets,
+        "python": minor,
+        "python_requires": f"=={minor}.*",
+        "torch_version": given.torch_version,
+        "torch_cxx11_abi": uses_cxx11_abi(given.libc10),
+        "bundled_libtorch": None,
+        "vendor_torch_version": None,
+        "build_versions": {name: version for name in NEIGHBOURS if (version := installed(name))},
+        "flaggems_vendor": None if emulated else platform.get("triton", {}).get("flaggems_vendor"),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--platform-file", type=Path, required=True)
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--sdk-version", default="")
+    parser.add_argument("--emulated-sdk", type=lambda text: text.upper() in ("ON", "1", "TRUE", "YES"), default=False)
+    parser.add_argument("--kernel-sets", type=lambda text: [name for name in text.split(";") if name], default=[])
+    parser.add_argument("--torch-version", required=True)
+    parser.add_argument("--libc10", type=Path, required=True)
+    given = parser.parse_args()
+    platform = read_toml(given.platform_file)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name, facts in {"compatibility": compatibility(given, platform), "platform": platform}.items():
+        (given.folder / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""An accelerator's variant on this machine: its SDK or the emulated one, the pins that hold here, its tests with their evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from flbuild import testing
+from flbuild.errors import UserError
+from flbuild.interpreter_tags import current
+from flbuild.layout import Layout
+from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
+from flbuild.sync import variant_file
+
+ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe
+
+
+def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str]) -> Variant:
+    """The variant of that name as it is asked for: on the emulated SDK, without what FLAGOS_BUILD_* switches off.
+
+    Raises:
+        UserError: there is no such build; the reason is given.
+    """
+    try:
+        platforms = load_all(layout.root)
+        variant = find(name, platforms)
+        return switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, environment)
+    except PlatformError as error:
+        raise UserError(str(error)) from None
+
+
+def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:
+    """The configuration to build, as a file: that of variants/, or one made for what was asked.
+
+    Args:
+        at_hand: the base channel has one Python and one PyTorch, whatever the platform is pinned to.
+
+    Raises:
+        UserError: these are not the platform's, and only an emulated build may take others (its build strings say so).
+    """
+    allowed = variant.platform.python
+    if at_hand and not variant.emulated_sdk and allowed != "any" and current().xy not in allowed:
+        raise UserError(
+            f"{variant.name} is for Python {' or '.join(allowed)}, and the test channel would be made of this Python {current().xy};"
+            f" run build-locally.py with python{allowed[-1]}, give a conda channel with --channel, or add --emulated."
+        )
+    if not variant.emulated_sdk and not variant.left_out:
+        return layout.root / "variants" / f"{variant.name}.yaml"
+    file = layout.work / f"{variant.name}.yaml"
+    file.write_text(variant_file(variant, pinned=not at_hand))
+    return file
+
+
+def sdk_root(variant: Variant, environment: Mapping[str, str]) -> Path | None:
+    """Where the vendor's SDK is installed; None for a build that needs none.
+
+    Raises:
+        UserError: it is nowhere.
+    """
+    sdk = variant.platform.sdk
+    if sdk is None or variant.emulated_sdk:
+        return None
+    named = next((name for name in sdk.root_variables if environment.get(name)), None)
+    root = Path(environment[named] if named else sdk.root)
+    probe = root / sdk.probe if sdk.probe else root
+    if not probe.exists():
+        source = f"{named}={root} has no {probe.relative_to(root)}" if named else f"{probe} does not exist"
+        variables = " or ".join(sdk.root_variables[:1]) or "the default folder"
+        raise UserError(
+            f"the {sdk.title} {variant.sdk_version} SDK is not on this machine ({source}); install it and set {variables} to its"
+            " folder, or add --emulated to build on the emulated one."
+        )
+    return root
+
+
+def announce_sdk(variant: Variant) -> None:
+    """Tell the recipe where this machine has the SDK."""
+    root = sdk_root(variant, os.environ)
+    if root is not None:
+        os.environ[ROOT_VARIABLE] = str(root)
+
+
+def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:
+    """`torch-fl test` of the installed packages.
+
+    Returns:
+        its exit status, and the file of evidence that it wrote.
+    """
+    evidence = layout.artifacts / "evidence" / f"{variant.name}{'-subset' if subset else ''}.json"
+    evidence.parent.mkdir(parents=True, exist_ok=True)
+    options = ["--output", str(evidence), "--jobs", str(jobs)]
+    options += ["--emulated"] * variant.emulated_sdk + ["--subset"] * subset
+    command = ["-B", "-m", "torch_fl", "test", variant.platform.id, *options]
+    return testing.run_python(command, prefix, layout.work / "test", quiet), evidence

@@ -1,0 +1,72 @@
+"""``torch-fl test``: run the installed contract suite on this machine's devices and write a file of evidence."""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SUITE = "torch_fl_tests"
+
+
+def test(
+    platform: Annotated[str, typer.Argument(help="The platform that is expected here: musa, host, ...")],
+    emulated: Annotated[bool, typer.Option("--emulated", help="This is a build on an emulated SDK, and meant to be.")] = False,
+    subset: Annotated[bool, typer.Option("--subset", help="Only the short selection of the platform.")] = False,
+    output: Annotated[Path | None, typer.Option(help="The file of evidence (default: evidence-<platform>.json).")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share the tests.")] = 1,
+) -> None:
+    """Run the contract suite on this machine's devices and write a file of evidence.
+
+    The exit status is pytest's: 0 when every test passed or was skipped with the platform's own reason.
+    """
+    from torch_fl.evidence import record
+
+    about = record.environment()
+    _refuse_another(about, platform, emulated)
+    if importlib.util.find_spec(SUITE) is None:
+        raise typer.BadParameter("the contract suite is not installed; install the package torch-fl-tests")
+    path = (output or Path(f"evidence-{platform}.json")).absolute()
+    command = [*_pytest(subset), *(["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else [])]
+    begun = datetime.now(timezone.utc)
+    with tempfile.TemporaryDirectory() as folder:  # the tests may write where they are started
+        junit = Path(folder, "junit.xml")
+        done = subprocess.run([sys.executable, "-B", "-m", *command, f"--junitxml={junit}"], cwd=folder, check=False)
+        try:
+            document = record.write(path, about, ["python", "-m", *command], done.returncode, junit, begun)
+        except (ValueError, OSError) as error:
+            raise typer.BadParameter(f"no evidence was written: {error}") from None
+    counts = ", ".join(f"{count} {word}" for word, count in document["counts"].items())
+    typer.echo(f"{counts}; evidence: {path}")
+    raise typer.Exit(done.returncode)
+
+
+def _refuse_another(about: dict, platform: str, emulated: bool) -> None:
+    """Evidence must not claim more than what was there."""
+    if about["platform"] != platform:
+        raise typer.BadParameter(
+            f"the installed torch_fl is the {about['platform']!r} build, not {platform!r}; install 'torch-fl=*={platform}*'"
+        )
+    if not about["devices"]:
+        raise typer.BadParameter(f"there is no device; look at the driver of {platform}, then at: torch-fl info")
+    if about["build"]["emulated_sdk"] and not emulated:
+        raise typer.BadParameter("this build runs on an emulated SDK, so it says nothing about a card: add --emulated")
+    if emulated and not about["emulated"]:
+        raise typer.BadParameter("this build runs on the vendor's own SDK: leave --emulated out")
+
+
+def _pytest(subset: bool) -> list[str]:
+    """The command, after `python -m`."""
+    from torch_fl.evidence import capabilities
+
+    command = ["pytest", "-q", "-p", "no:cacheprovider"]
+    if not subset:
+        return [*command, "--pyargs", SUITE]
+    files = capabilities.platform().get("tests", {}).get("subset", [])
+    if not files:
+        raise typer.BadParameter("the platform names no short selection; leave --subset out")
+    return [*command, "--pyargs", *(f"{SUITE}.{name.removesuffix('.py')}" for name in files)]

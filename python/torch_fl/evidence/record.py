@@ -1,0 +1,105 @@
+"""The file of evidence: what was run where, with which versions, and how it went.
+
+One JSON document (schema 1) a run. Times are UTC, memory is in bytes, durations in seconds.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform as machine
+from collections import Counter
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from torch_fl.evidence import capabilities
+
+# What a result may depend on, besides the project itself.
+DISTRIBUTIONS = ("torch", "torch-fl", "numpy", "flag-gems", "flagtree", "triton", "torch-fl-triton-host", "pytest")
+
+
+def environment() -> dict[str, Any]:
+    """Devices, driver, versions and settings of this process."""
+    import torch
+
+    flagos, devices = torch.flagos, []
+    for index in range(flagos.device_count()):
+        major, minor = flagos.get_device_capability(index)
+        name, memory = flagos.get_device_name(index), flagos.mem_get_info(index)[1]
+        devices.append({"index": index, "name": name, "capability": f"{major}.{minor}", "memory": memory})
+    return {
+        "platform": capabilities.build()["platform"],
+        "emulated": capabilities.build()["emulated"],
+        "devices": devices,
+        "build": capabilities.build(),
+        "versions": {"python": machine.python_version(), **_versions()},
+        "host": {"system": machine.platform(), "processors": os.cpu_count()},
+        "settings": {name: value for name, value in sorted(os.environ.items()) if name.startswith("FLAGOS_")},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in DISTRIBUTIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def results(junit: Path) -> dict[str, Any]:
+    """What a JUnit report of pytest says: counts, and every test that did not pass with its reason.
+
+    Raises:
+        ValueError: the file is no such report.
+    """
+    try:
+        cases = ElementTree.parse(junit).getroot().iter("testcase")
+        outcomes = [(f"{case.get('classname', '')}::{case.get('name', '')}", *_outcome(case)) for case in cases]
+    except (OSError, ElementTree.ParseError) as error:
+        raise ValueError(f"{junit} is no report of pytest ({error})") from None
+    counts = Counter(outcome for _, outcome, _ in outcomes)
+    return {
+        "counts": {word: counts[word] for word in ("passed", "skipped", "failed", "error")},
+        "skipped": _reasons(outcomes, "skipped"),
+        "failed": _reasons(outcomes, "failed", "error"),
+    }
+
+
+def _outcome(case: ElementTree.Element) -> tuple[str, str]:
+    for tag, word in (("failure", "failed"), ("error", "error"), ("skipped", "skipped")):
+        part = case.find(tag)
+        if part is not None:
+            return word, part.get("message", "").strip()
+    return "passed", ""
+
+
+def _reasons(outcomes: list[tuple[str, str, str]], *words: str) -> dict[str, str]:
+    return {name: reason for name, outcome, reason in sorted(outcomes) if outcome in words}
+
+
+def write(path: Path, about: dict[str, Any], command: list[str], status: int, junit: Path, begun: datetime) -> dict[str, Any]:
+    """Write the document and return it.
+
+    Args:
+        about: of `environment`.
+        status: pytest's exit status.
+    """
+    ended = datetime.now(timezone.utc)
+    document = {
+        "schema": 1,
+        "begun": begun.isoformat(timespec="seconds"),
+        "seconds": round((ended - begun).total_seconds(), 1),
+        **about,
+        "command": command,
+        "status": status,
+        **results(junit),
+    }
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+    return document
