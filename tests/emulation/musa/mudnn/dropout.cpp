@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout with numbers of Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, 2011).
-#include <array>
-
+// Dropout: an element stays where its number of the Philox sequence is at least p.
+#include "../murand/philox.h"
 #include "run.h"
 
 namespace musa::dnn {
-namespace emulation {
-namespace {
-
-std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
-  std::array<uint32_t, 4> x{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0};
-  uint32_t low = static_cast<uint32_t>(key), high = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53} * x[0], b = uint64_t{0xCD9E8D57} * x[2];
-    x = {static_cast<uint32_t>(b >> 32) ^ x[1] ^ low, static_cast<uint32_t>(b), static_cast<uint32_t>(a >> 32) ^ x[3] ^ high,
-         static_cast<uint32_t>(a)};
-    low += 0x9E3779B9;
-    high += 0xBB67AE85;
-  }
-  return x;
-}
-
-}  // namespace
-}  // namespace emulation
-
 Status Dropout::SetP(double p) {
   if (!(p >= 0 && p <= 1)) return Status::INVALID_PARAMETER;
   p_ = p;
@@ -53,11 +33,9 @@ Status Dropout::RunDropout(Handle& handle, Tensor& out_tensor, const Tensor& in_
     call.launch([=, p = p_, scale = scale_, seed = seed_, offset = offset_] {
       // One number for each element in the order of its indices, whatever the strides: the same seed, the same mask.
       std::array<int64_t, kMaxRank> at{};
-      std::array<uint32_t, 4> numbers{};
+      murand::Sequence numbers(seed);
       for (int64_t i = 0, count = mask.elements(), place = 0; i < count; ++i) {
-        const uint64_t draw = offset + static_cast<uint64_t>(i);
-        if (i == 0 || draw % 4 == 0) numbers = philox(seed, draw / 4);
-        store_one<uint8_t>(mask, place, numbers[draw % 4] * 0x1p-32 >= p);
+        store_one<uint8_t>(mask, place, numbers.at(offset + static_cast<uint64_t>(i)) * 0x1p-32 >= p);
         for (int d = mask.rank - 1; d >= 0; --d) {
           place += mask.strides[d];
           if (++at[d] < mask.sizes[d]) break;

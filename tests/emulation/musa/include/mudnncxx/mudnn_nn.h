@@ -206,7 +206,7 @@ class MUDNN_API ScaledDotProductAttention {
   Status RunFlashBwd(Handle& handle, Tensor& grad_query, Tensor& grad_key, Tensor& grad_value, const Tensor& grad_out,
                      const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, const Tensor& out,
                      const Tensor& log_sum_exp, const Tensor& dropout_mask, const MemoryMaintainer& memory) const;
-  // weights: (batch, heads, length, key length), the softmax of the scores.
+  // weights: (batch, heads, length, key length), the softmax of the scores. grad_weights: the gradient of the scores (guess).
   Status RunMath(Handle& handle, Tensor& out, Tensor& weights, const Tensor& query, const Tensor& key, const Tensor& value,
                  const Tensor& mask, Tensor& dropout_mask, const MemoryMaintainer& memory) const;
   Status RunMathBwd(Handle& handle, Tensor& grad_query, Tensor& grad_key, Tensor& grad_value, Tensor& grad_weights,
@@ -214,7 +214,6 @@ class MUDNN_API ScaledDotProductAttention {
                     const Tensor& weights, const Tensor& dropout_mask, const MemoryMaintainer& memory) const;
 
  private:
-  friend struct emulation::Inspect;
   int embed_ = 0, heads_ = 0;
   bool causal_ = false, padding_ = false, has_scale_ = false;
   double scale_ = 0, dropout_ = 0;
