@@ -66,6 +66,7 @@ flagos_status event_destroy(flagos_event event) {
 
 flagos_status event_record(flagos_event event, int32_t device, flagos_stream stream) {
   if (const auto status = check_event(event, "event_record"); status != FLAGOS_SUCCESS) return status;
+  device = device_of(stream, device);
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
@@ -75,7 +76,7 @@ flagos_status event_record(flagos_event event, int32_t device, flagos_stream str
 
 flagos_status stream_wait_event(int32_t device, flagos_stream stream, flagos_event event) {
   if (const auto status = check_event(event, "stream_wait_event"); status != FLAGOS_SUCCESS) return status;
-  const OnDevice scope(device);
+  const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
   if (!event->native) return FLAGOS_SUCCESS;
