@@ -17,7 +17,7 @@ void leaky_relu_backward(at::TensorIteratorBase& op, const at::Scalar& slope);
 void threshold_backward(at::TensorIteratorBase& op, const at::Scalar& threshold);
 
 // reduction.cpp: no dimensions are all dimensions.
-void reduce(const at::Tensor& out, const at::Tensor& self, Dims dims, ReduceMode mode);
+void reduce_over(const at::Tensor& out, const at::Tensor& self, Dims dims, ReduceMode mode);
 // VARIANCE or STD, divided by count - correction.
 void reduce_spread(const at::Tensor& out, const at::Tensor& self, Dims dims, ReduceMode mode, int correction);
 void vector_norm(const at::Tensor& out, const at::Tensor& self, const at::Scalar& order, Dims dims);

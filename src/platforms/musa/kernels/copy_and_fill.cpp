@@ -48,7 +48,7 @@ void set_value(dnn::Fill& fill, const Scalar& value, at::ScalarType dtype) {
 // A value that the type cannot hold is PyTorch's to refuse.
 void refuse_overflow(const Scalar& value, at::ScalarType dtype) {
   if (!at::isIntegralType(dtype, false)) return;
-  if (value.isFloatingPoint() || !in_type(value, dtype).equal(value)) throw Decline("a value that the type does not hold");
+  if (in_type(value, dtype).to<double>() != value.to<double>()) throw Decline("a value that the type does not hold");
 }
 
 Tensor& fill_scalar_(Tensor& self, const Scalar& value) {

@@ -13,9 +13,13 @@ structured class, an iterator for those that have one; `self`, `dim` and so on a
 import argparse
 import re
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
 
 from torchgen import local
 from torchgen.api.types import DispatcherSignature
@@ -96,7 +100,7 @@ def structured_body(operator: Operator, form: FunctionSchema, call: str) -> str:
 def iterator_body(form: FunctionSchema, iterator: str, call: str) -> str:
     result = {SchemaKind.functional: "at::Tensor()", SchemaKind.inplace: "self", SchemaKind.out: "out"}[form.kind()]
     value = "op.output()" if form.kind() == SchemaKind.functional else result
-    return f"const at::Tensor result = {result};\n  auto op = {iterator};\n  {call};\n  return {value};"
+    return f"at::Tensor result = {result};\n  auto op = {iterator};\n  {call};\n  return {value};"
 
 
 def composed_body(operator: Operator, form: FunctionSchema) -> str:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layer and batch normalisation with their gradients. Statistics of half and bfloat16 are kept as float.
+#include <ATen/OpMathType.h>
 #include <ATen/native/layer_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -124,7 +125,7 @@ Three native_batch_norm_backward(const Tensor& grad, const Tensor& input, const 
   const Tensor scale = given(weight), shift = Tensor();
   const Tensor mean = train ? given(save_mean) : given(running_mean);
   if (!mean.defined() || (!train && !given(running_var).defined())) throw Decline("no statistics");
-  const Tensor invstd = train ? given(save_invstd) : at::rsqrt(given(running_var) + eps);
+  const Tensor invstd = train ? given(save_invstd) : at::rsqrt(given(running_var).add(eps));
   refuse_channels(input, {&scale, &mean, &invstd});
   if (grad.scalar_type() != input.scalar_type() || grad.sizes() != input.sizes()) throw Decline("a gradient of another type");
   Session session(input);

@@ -82,7 +82,7 @@ ReduceMode of_bool(ReduceMode mode) {
 
 }  // namespace
 
-void reduce(const Tensor& out, const Tensor& self, Dims dims, ReduceMode mode) {
+void reduce_over(const Tensor& out, const Tensor& self, Dims dims, ReduceMode mode) {
   type_of(self.scalar_type());
   type_of(out.scalar_type());
   const bool logic = mode == ReduceMode::AND || mode == ReduceMode::OR;

@@ -27,7 +27,7 @@ Tensor where_into(Tensor result, const Tensor& condition, const Tensor& self, co
     return branch.device() == device || (branch.device().is_cpu() && branch.dim() == 0);
   };
   if (device.type() != c10::DeviceType::PrivateUse1 || !fits(self) || !fits(other)) throw Decline("operands of several devices");
-  const auto dtype = result.defined() ? result.scalar_type() : at::native::result_type(self, other);
+  const auto dtype = result.defined() ? result.scalar_type() : at::result_type(self, other);
   type_of(dtype);
   auto like_result = [&](const Tensor& branch) {
     if (branch.device() == device && branch.scalar_type() == dtype) return branch;
@@ -55,7 +55,7 @@ Tensor where_self(const Tensor& condition, const Tensor& self, const Tensor& oth
 }
 
 Tensor& where_self_out(const Tensor& condition, const Tensor& self, const Tensor& other, Tensor& out) {
-  if (at::native::result_type(self, other) != out.scalar_type()) throw Decline("an out tensor of another type");
+  if (at::result_type(self, other) != out.scalar_type()) throw Decline("an out tensor of another type");
   where_into(out, condition, self, other);
   return out;
 }

@@ -57,7 +57,7 @@ Tensor min(const Tensor& self) {
 Tensor prod(const Tensor& self, std::optional<at::ScalarType> dtype) {
   const auto wanted = dtype.value_or(at::isIntegralType(self.scalar_type(), true) ? at::kLong : self.scalar_type());
   const Tensor out = at::empty({}, self.options().dtype(wanted));
-  reduce(out, self, std::nullopt, ReduceMode::PROD);
+  reduce_over(out, self, std::nullopt, ReduceMode::PROD);
   return out;
 }
 
