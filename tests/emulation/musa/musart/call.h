@@ -17,7 +17,9 @@ namespace host = flagos::host;
 int visible_devices();
 int physical(int device);
 
-// The base starts on first use. Why nothing can be done, or musaSuccess: no driver, a forked process, no device, a broken device.
+// The base starts on first use. Why that cannot be, or musaSuccess: no driver, a forked process, bad settings, no device.
+musaError_t started();
+// The same with the current device being sound.
 musaError_t ready();
 
 // The vendor's error for a status of the base.

@@ -122,11 +122,16 @@ std::set<std::pair<int, int>>& peers() {  // (device, peer) with access enabled;
 int visible_devices() { return static_cast<int>(visible().size()); }
 int physical(int device) { return visible()[device]; }
 
-musaError_t ready() {
+musaError_t started() {
   if (driver_missing()) return refuse(musaErrorInsufficientDriver, "FLAGOS_EMULATION_DRIVER=none: no driver");
   if (emulation::start() != FLAGOS_SUCCESS) return musaErrorInitializationError;
   if (visible_devices() == 0)
     return refuse(musaErrorNoDevice, "MUSA_VISIBLE_DEVICES=%s leaves no device", std::getenv("MUSA_VISIBLE_DEVICES"));
+  return musaSuccess;
+}
+
+musaError_t ready() {
+  if (const auto error = started()) return error;
   if (emulation::broken(host::current_device))
     return refuse(musaErrorLaunchFailure, "MUSA device %d: a kernel has failed before; nothing works on it any more",
                   host::current_device);
@@ -177,19 +182,19 @@ musaError_t musaGetDeviceCount(int* count) {
   return remember(*count > 0 ? musaSuccess : musaErrorNoDevice);
 }
 
+// These two also with a broken device, so that one can go on with another.
 musaError_t musaGetDevice(int* device) {
-  return call(__func__, [&] {
-    if (!device) return musaErrorInvalidValue;
-    *device = host::current_device;
-    return musaSuccess;
-  });
+  emulation::CallScope scope(__func__);
+  musaError_t error = started();
+  if (error == musaSuccess && !device) error = musaErrorInvalidValue;
+  if (error == musaSuccess) *device = host::current_device;
+  scope.set_status(error);
+  return remember(error);
 }
 
-// Also from a broken device to a sound one.
 musaError_t musaSetDevice(int device) {
   emulation::CallScope scope(__func__);
-  musaError_t error = ready();
-  if (error == musaErrorLaunchFailure) error = musaSuccess;
+  musaError_t error = started();
   if (error == musaSuccess) error = check_device(device);
   if (error == musaSuccess) host::current_device = device;
   scope.set_status(error);
