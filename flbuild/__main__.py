@@ -166,7 +166,7 @@ def test(
     with report.stage("source tests"):
         statuses.append(
             testing.run_sources(
-                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
+                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], args.jobs, report.as_json
             )
         )
     # The samples' suite has worker processes of its own.

@@ -16,6 +16,8 @@ from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from flbuild.variant_files import has_emulation
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
@@ -47,6 +49,9 @@ class Sdk(Section):
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
+    version_programs: list[RelativePath] = Field(
+        default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -107,6 +112,8 @@ class Triton(Section):
     flaggems_vendor: Identifier = Field(description="the value of FlagGems' GEMS_VENDOR")
     backend: Identifier = Field(description="the folder of triton.backends")
     target: Identifier = Field(description="what Triton calls the device in its targets")
+    driver_utils: str | None = Field(None, description="class of the back end's driver module that loads binaries")
+    driver_launcher: str | None = Field(None, description="class of it that launches kernels")
 
 
 class Library(Section):
@@ -133,6 +140,17 @@ class Capabilities(Section):
     memset_records: Literal[True] | Sentence = Field(description="of these activities, memset")
     compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
+
+
+class NativeFirst(Section):
+    operators: list[str] = Field(min_length=1, description="shell patterns of operators")
+    reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
+
+
+class Routes(Section):
+    """What `torch-fl dev routes` has to know beside the kernels and the survey."""
+
+    native_first: list[NativeFirst] = []
 
 
 class Tests(Section):
@@ -172,6 +190,7 @@ class Platform(Section):
     tracer: Tracer | None = None
     collectives: Collectives | None = None
     capabilities: Capabilities
+    routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
 
@@ -321,16 +340,6 @@ def find(name: str, platforms: list[Platform]) -> Variant:
     raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
 
 
-def emulation(platform: Platform) -> Path:
-    """The folder of its emulated SDK, relative to the root; it may not be there."""
-    return Path("tests") / "emulation" / platform.id
-
-
-def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
-    """Whether somebody has emulated its SDK."""
-    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
-
-
 def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
     """The same variant on the emulated SDK; its Triton kernels run on the CPU, so the reference's versions of them are used.
 
@@ -340,8 +349,10 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
     platform = variant.platform
     if platform.sdk is None:
         raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
-    if not is_emulated(platform, root):
-        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
+    if not has_emulation(root, platform.id):
+        raise PlatformError(
+            f"{platform.sdk.title} has no emulation in tests/emulation/{platform.id}: leave --emulated out, or write one"
+        )
     reference = next((other.pins for other in platforms if other.emulated), platform.pins)
     return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
 

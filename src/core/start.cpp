@@ -20,6 +20,7 @@
 #include "host_kernel.h"
 #include "pinned.h"
 #include "platform.h"
+#include "profiler.h"
 #include "registration.h"
 #include "resize.h"
 #include "route_log.h"
@@ -166,6 +167,7 @@ void start(const std::string& platform_id, const std::vector<RouteRequest>& requ
   register_operators(requests);
   register_sparse();
   register_autocast();
+  register_profiler();
 }
 
 }  // namespace torch_fl

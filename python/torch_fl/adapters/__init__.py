@@ -12,6 +12,7 @@ ADAPTERS = {
     "flag_gems": "torch_fl.flaggems.adapter",
     "lightning": "torch_fl.adapters.lightning",
     "pytorch_lightning": "torch_fl.adapters.lightning",
+    "triton": "torch_fl.adapters.triton",
 }  #: library -> the module whose ``register(library)`` adds the device
 
 OFF_VARIABLE = "FLAGOS_ADAPTERS_OFF"  #: libraries, with a comma between them, that are left as they are

@@ -75,8 +75,11 @@ def register(library: str) -> None:
     Raises:
         ImportError: the installed FlagGems does not know the vendor.
     """
+    from torch_fl import adapters
+
     if library in sys.modules:
         return
+    adapters.enable("triton")  # before the first kernel looks for a driver
     vendor = os.environ.get(VARIABLE) or _vendor()
     record = _record(vendor)
     # Triton's extra functions (libdevice) stay those of the vendor's own device.
