@@ -146,6 +146,7 @@ class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
     )
+    own_subset: list[TestFile] = Field(default=[], description="files of the platform's own tests that belong to it")
 
 
 class Features(Section):
@@ -300,6 +301,9 @@ def load(path: Path) -> Platform:
         raise PlatformError(
             f'{path}: id: is "{platform.id}", but the folder is called "{path.parent.name}": make them equal'
         )
+    absent = [name for name in platform.tests.own_subset if not (path.parent / "tests" / name).is_file()]
+    if absent:
+        raise PlatformError(f"{path}: tests.own_subset: there is no file tests/{absent[0]}: write it or remove the entry")
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")
