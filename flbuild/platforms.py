@@ -142,6 +142,17 @@ class Capabilities(Section):
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 
 
+class NativeFirst(Section):
+    operators: list[str] = Field(min_length=1, description="shell patterns of operators")
+    reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
+
+
+class Routes(Section):
+    """What `torch-fl dev routes` has to know beside the kernels and the survey."""
+
+    native_first: list[NativeFirst] = []
+
+
 class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
@@ -180,6 +191,7 @@ class Platform(Section):
     tracer: Tracer | None = None
     collectives: Collectives | None = None
     capabilities: Capabilities
+    routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
 

@@ -50,6 +50,50 @@ def new_platform(
     typer.echo(f"next: {(PLATFORMS / name / 'README.md').as_posix()}")
 
 
+@dev.command()
+def routes(
+    survey: Annotated[Path, typer.Option(help="Evidence of `torch-fl survey`.")] = Path("docs", "survey.json"),
+    checkout: Annotated[Path | None, typer.Option(help="The sources (default: the ones that hold this folder).")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where a file differs.")] = False,
+) -> None:
+    """Write the routing files of the installed platform from its kernels, the survey of FlagGems and its own policy."""
+    from torch_fl import _C
+    from torch_fl.evidence import capabilities
+    from torch_fl.routing import generate
+    from torch_fl.survey import evidence, policy
+
+    root = _checkout(checkout)
+    platform = capabilities.platform()
+    slot = platform["kernels"]["slots"][0]
+    kernels = _C.slot_operators(slot)
+    if not kernels:
+        raise typer.BadParameter(f"slot {slot!r} has no kernel here; install torch-fl-vendor-kernels of {platform['name']}")
+    groups = platform.get("routes", {}).get("native_first", [])
+    first = [generate.NativeFirst(group["operators"], group["reason"]) for group in groups]
+    source = survey if survey.is_absolute() else root / survey
+    try:
+        found = {operator.operator: policy.decide(operator).chain for operator in evidence.read(source).operators}
+        measured = {operator: chain for operator, chain in found.items() if chain}
+        texts = {
+            "": generate.native_text(slot, kernels),
+            "_flaggems": generate.flaggems_text(slot, kernels, measured, first, survey.as_posix()),
+        }
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    different = False
+    for suffix, text in texts.items():
+        file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}{suffix}.conf"
+        same = file.is_file() and file.read_text(encoding="utf-8") == text
+        different |= not same
+        typer.echo(f"{file.relative_to(root)}: {'unchanged' if same else 'differs' if check else 'written'}")
+        if not same and not check:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    if check and different:
+        typer.echo("run: torch-fl dev routes", err=True)
+        raise typer.Exit(1)
+
+
 def _renamed(text: str, name: str) -> str:
     for word, by in ((WORD, name), (WORD.capitalize(), name.capitalize()), (WORD.upper(), name.upper())):
         text = text.replace(word, by)
