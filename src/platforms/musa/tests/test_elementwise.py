@@ -120,7 +120,7 @@ def test_comparisons_give_bool(native, name, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool], ids=str)
 def test_logic_takes_any_number(native, name, dtype):
     a, b = torch.randint(0, 2, (5,)).to(dtype), torch.randint(0, 2, (3, 5)).to(dtype)
-    native(f"{name}.out", getattr(torch, name), a, b)
+    native(name, getattr(torch, name), a, b)
 
 
 def test_nan_passes_through_extrema_and_comparisons(native):
@@ -170,7 +170,7 @@ def test_errors_are_pytorchs_own():
         torch.add(a, torch.ones(3))
 
 
-@pytest.mark.parametrize("dtype", [torch.complex64, torch.uint16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
 def test_types_that_mudnn_lacks_go_to_the_cpu(backends, dtype):
     x = torch.tensor([1, 2, 3], dtype=dtype)
     assert torch.equal((x.to("flagos") + x.to("flagos")).cpu(), x + x)
