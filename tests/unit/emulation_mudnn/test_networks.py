@@ -252,6 +252,17 @@ def test_layer_norm_and_its_gradient(device: Device, axes: tuple[int, ...], affi
         np.testing.assert_allclose(device.get(tensor_out), value, rtol=1e-9, atol=1e-12)
 
 
+def test_without_samples_the_gradients_of_the_weights_are_zeros(device: Device) -> None:
+    x, none, weight = device.empty((0, 3), "float"), device.empty((0,), "float"), device.put(np.ones(3), "float")
+    grad_w, grad_b = device.empty((3,), "float"), device.empty((3,), "float")
+    device.run("layer_norm", "BACKWARD", x, grad_w, grad_b, x, x, none, none, weight, real=(1e-5,), ints=(1,))
+    assert device.get(grad_w).tolist() == device.get(grad_b).tolist() == [0, 0, 0]
+    grad_w, grad_b = device.empty((3,), "float"), device.empty((3,), "float")
+    gradient = (x, NONE, NONE, grad_w, grad_b, x, x, weight, weight, weight)
+    device.run("batch_norm", "BACKWARD", *gradient, real=(1e-5,), ints=(1,))
+    assert device.get(grad_w).tolist() == device.get(grad_b).tolist() == [0, 0, 0]
+
+
 def test_rms_and_group_norm(device: Device) -> None:
     x, w, b = RNG.standard_normal((3, 6, 4)), RNG.standard_normal(4), RNG.standard_normal(6)
     out, rstd = device.empty(x.shape, "double"), device.empty((3, 6), "double")

@@ -136,7 +136,7 @@ Status LayerNorm::RunBwd(Handle& handle, Tensor& grad_in, Tensor& grad_weight, T
     require_floats({&n.in, &n.grad_in, &n.grad_weight, &n.grad_bias, &n.grad_out, &n.mean, &n.rstd, &n.weight});
     require(n.grad_out.same_sizes(n.in) && (!n.grad_in || n.grad_in.same_sizes(n.in)),
             "the gradients and in differ in their sizes");
-    if (n.in.elements() == 0) return;
+    if (n.size == 0) return;  // without rows the gradients of weight and bias are zeros
     for (const View* view : {&n.mean, &n.rstd}) require_elements(*view, n.in.elements() / n.size);
     for (const View* view : {&n.grad_weight, &n.grad_bias, &n.weight}) require_elements(*view, n.size);
     call.workspace(memory, 2 * n.size * 4);
