@@ -10,14 +10,38 @@ from pathlib import Path
 import numpy as np
 
 # In the order of musa::dnn::Tensor::Type. numpy has no bfloat16: its bits travel as uint16, see `to_bfloat16`.
-TYPES = ["float", "double", "half", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "uint64", "bool", "qint8", "fp8_e4m3", "fp8_e5m2"]
+TYPES = [
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "uint64",
+    "bool",
+    "qint8",
+    "fp8_e4m3",
+    "fp8_e5m2",
+]
 NUMPY = {
     "float": np.float32, "double": np.float64, "half": np.float16, "bfloat16": np.uint16, "int64": np.int64, "int32": np.int32,
     "int16": np.int16, "int8": np.int8, "uint8": np.uint8, "uint64": np.uint64, "bool": np.bool_,
     "qint8": np.int8, "fp8_e4m3": np.uint8, "fp8_e5m2": np.uint8,
 }  # fmt: skip
 FORMATS = ["NCW", "NCHW", "NHWC", "NCDHW", "NDHWC", "DHWCN"]
-STATUS = ["SUCCESS", "INVALID_PARAMETER", "NOT_INITIALIZED", "ALLOC_FAILED", "NOT_SUPPORTED", "INTERNAL_ERROR", "ARCH_MISMATCH", "EXECUTION_FAILED"]
+STATUS = [
+    "SUCCESS",
+    "INVALID_PARAMETER",
+    "NOT_INITIALIZED",
+    "ALLOC_FAILED",
+    "NOT_SUPPORTED",
+    "INTERNAL_ERROR",
+    "ARCH_MISMATCH",
+    "EXECUTION_FAILED",
+]
 
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
@@ -60,8 +84,13 @@ class Tensor:
         return self.as_strided([self.sizes[d] for d in order], [self.strides[d] for d in order])
 
     def expanded(self, *sizes: int) -> Tensor:
-        own, steps = (1,) * (len(sizes) - len(self.sizes)) + self.sizes, (0,) * (len(sizes) - len(self.sizes)) + self.strides
-        return self.as_strided(sizes, [0 if a == 1 and b != 1 else s for a, b, s in zip(own, sizes, steps, strict=True)])
+        own, steps = (
+            (1,) * (len(sizes) - len(self.sizes)) + self.sizes,
+            (0,) * (len(sizes) - len(self.sizes)) + self.strides,
+        )
+        return self.as_strided(
+            sizes, [0 if a == 1 and b != 1 else s for a, b, s in zip(own, sizes, steps, strict=True)]
+        )
 
 
 NONE = Tensor("float", 0, (), (), 0)  # an argument that is left out
@@ -116,7 +145,11 @@ class Device:
     def empty(self, sizes: Sequence[int], type: str, format: str = "NCHW") -> Tensor:
         """Filled with 0xff bytes, so that what is not written shows."""
         count = int(np.prod(sizes, dtype=np.int64))
-        return self.put(np.full(count, 0xFF, np.uint8).repeat(np.dtype(NUMPY[type]).itemsize).view(NUMPY[type]).reshape(sizes), type, format)
+        return self.put(
+            np.full(count, 0xFF, np.uint8).repeat(np.dtype(NUMPY[type]).itemsize).view(NUMPY[type]).reshape(sizes),
+            type,
+            format,
+        )
 
     def put(self, values: object, type: str, format: str = "NCHW") -> Tensor:
         array = np.asarray(values)
@@ -153,12 +186,26 @@ class Device:
         made = []
         for tensor in tensors:
             rank = len(tensor.sizes) if tensor is not NONE else -1
-            sizes, strides = (ctypes.c_int64 * max(rank, 1))(*tensor.sizes), (ctypes.c_int64 * max(rank, 1))(*tensor.strides)
-            made.append(self.probe.probe_tensor(TYPES.index(tensor.type), FORMATS.index(tensor.format), ctypes.c_void_p(tensor.address), rank, sizes, strides))
+            sizes, strides = (
+                (ctypes.c_int64 * max(rank, 1))(*tensor.sizes),
+                (ctypes.c_int64 * max(rank, 1))(*tensor.strides),
+            )
+            made.append(
+                self.probe.probe_tensor(
+                    TYPES.index(tensor.type),
+                    FORMATS.index(tensor.format),
+                    ctypes.c_void_p(tensor.address),
+                    rank,
+                    sizes,
+                    strides,
+                )
+            )
         result = ctypes.c_int(-1)
         pointers = (ctypes.c_void_p * max(len(made), 1))(*made)
         chosen = ctypes.c_void_p(handle if handle is not None else self.handle)
-        status = self.probe.probe_run(chosen, op.encode(), mode.encode(), ctypes.byref(numbers), pointers, ctypes.byref(result))
+        status = self.probe.probe_run(
+            chosen, op.encode(), mode.encode(), ctypes.byref(numbers), pointers, ctypes.byref(result)
+        )
         for tensor in made:  # at once: queued work may not need them
             self.probe.probe_free_tensor(ctypes.c_void_p(tensor))
         assert status >= 0, f"the probe has no operator {op}"

@@ -22,21 +22,48 @@ struct Numbers {  // what the setters get
 #define NAMED(Class, name) {#name, Class::Mode::name}
 const std::map<std::string, Unary::Mode> kUnary = {
 #define U(name) NAMED(Unary, name)
-    U(ABS), U(ACOS), U(ADD), U(ATAN), U(CAST), U(CEIL), U(CLIP), U(COS), U(ELU), U(EQ), U(ERF), U(EXP), U(FLOOR), U(FLOORMOD), U(GE),
-    U(GELU), U(GELU_TANH), U(GT), U(HARDSIGMOID), U(HARDSWISH), U(IDENTITY), U(IS_INF), U(IS_NAN), U(LE), U(LEAKY_RELU), U(LOG),
-    U(LOG10), U(LOG1P), U(LOG2), U(LT), U(MISH), U(MUL), U(NE), U(POW), U(RECIPROCAL), U(RELU), U(ROUND), U(RSQRT), U(SIGMOID),
-    U(SIGN), U(SILU), U(SIN), U(SOFTPLUS), U(SQRT), U(SUB), U(TAN), U(TANH), U(TRUEDIV), U(TRUNCATEDIV), U(TRUNCATEMOD)};
+    U(ABS),         U(ACOS),      U(ADD),      U(ATAN),        U(CAST),       U(CEIL), U(CLIP),       U(COS),        U(ELU),
+    U(EQ),          U(ERF),       U(EXP),      U(FLOOR),       U(FLOORMOD),   U(GE),   U(GELU),       U(GELU_TANH),  U(GT),
+    U(HARDSIGMOID), U(HARDSWISH), U(IDENTITY), U(IS_INF),      U(IS_NAN),     U(LE),   U(LEAKY_RELU), U(LOG),        U(LOG10),
+    U(LOG1P),       U(LOG2),      U(LT),       U(MISH),        U(MUL),        U(NE),   U(POW),        U(RECIPROCAL), U(RELU),
+    U(ROUND),       U(RSQRT),     U(SIGMOID),  U(SIGN),        U(SILU),       U(SIN),  U(SOFTPLUS),   U(SQRT),       U(SUB),
+    U(TAN),         U(TANH),      U(TRUEDIV),  U(TRUNCATEDIV), U(TRUNCATEMOD)};
 const std::map<std::string, Binary::Mode> kBinary = {
 #define B(name) NAMED(Binary, name)
-    B(ADD), B(ADD_ALPHA), B(SUB_ALPHA), B(MUL), B(TRUEDIV), B(FLOORDIV), B(FLOORMOD), B(TRUNCATEMOD), B(POW), B(MAX), B(MIN), B(EQ),
-    B(NE), B(LT), B(LE), B(GT), B(GE), B(LOGICAL_AND), B(LOGICAL_OR), B(LOGICAL_XOR), B(GELU_NONE_BW), B(GELU_TANH_BW),
-    B(LEAKY_RELU_BW), B(SIGMOID_BW), B(SILU_BW), B(TANH_BW), B(THRESHOLD_BW)};
+    B(ADD),
+    B(ADD_ALPHA),
+    B(SUB_ALPHA),
+    B(MUL),
+    B(TRUEDIV),
+    B(FLOORDIV),
+    B(FLOORMOD),
+    B(TRUNCATEMOD),
+    B(POW),
+    B(MAX),
+    B(MIN),
+    B(EQ),
+    B(NE),
+    B(LT),
+    B(LE),
+    B(GT),
+    B(GE),
+    B(LOGICAL_AND),
+    B(LOGICAL_OR),
+    B(LOGICAL_XOR),
+    B(GELU_NONE_BW),
+    B(GELU_TANH_BW),
+    B(LEAKY_RELU_BW),
+    B(SIGMOID_BW),
+    B(SILU_BW),
+    B(TANH_BW),
+    B(THRESHOLD_BW)};
 const std::map<std::string, Reduce::Mode> kReduce = {
 #define R(name) NAMED(Reduce, name)
     R(ADD), R(AND), R(OR), R(MAX), R(MIN), R(MEAN), R(PROD), R(NORM), R(STD), R(VARIANCE)};
 const std::map<std::string, Pooling::Mode> kPooling = {
 #define P(name) NAMED(Pooling, name)
-    P(MAXPOOL), P(AVGPOOL_COUNT_PAD), P(AVGPOOL_COUNT_WITHOUT_PAD), P(GLOBAL_AVGPOOL), P(ADAPTIVE_AVGPOOL), P(ADAPTIVE_MAXPOOL)};
+    P(MAXPOOL),        P(AVGPOOL_COUNT_PAD), P(AVGPOOL_COUNT_WITHOUT_PAD),
+    P(GLOBAL_AVGPOOL), P(ADAPTIVE_AVGPOOL),  P(ADAPTIVE_MAXPOOL)};
 
 int64_t asked, given_back;  // workspaces
 int refuse_memory, foreign_memory;
@@ -116,7 +143,9 @@ int probe_run(void* handle_address, const char* op_name, const char* mode_name, 
   }
   if (op == "ternary") {
     Ternary x;
-    x.SetMode(mode == "SELECT" ? Ternary::Mode::SELECT : mode == "ADDCMUL_ALPHA" ? Ternary::Mode::ADDCMUL_ALPHA : Ternary::Mode::ADDCDIV_ALPHA);
+    x.SetMode(mode == "SELECT"          ? Ternary::Mode::SELECT
+              : mode == "ADDCMUL_ALPHA" ? Ternary::Mode::ADDCMUL_ALPHA
+                                        : Ternary::Mode::ADDCDIV_ALPHA);
     scalars(x);
     return status(x.Run(h, t(0), t(1), t(2), t(3)));
   }
@@ -152,7 +181,9 @@ int probe_run(void* handle_address, const char* op_name, const char* mode_name, 
   if (op == "softmax" || op == "softmax_backward") {
     Softmax x;
     x.SetDim(n->list[0]);
-    x.SetMode(mode == "SOFTMAX" ? Softmax::Mode::SOFTMAX : mode == "LOGSOFTMAX" ? Softmax::Mode::LOGSOFTMAX : Softmax::Mode::LOGSUMEXP);
+    x.SetMode(mode == "SOFTMAX"      ? Softmax::Mode::SOFTMAX
+              : mode == "LOGSOFTMAX" ? Softmax::Mode::LOGSOFTMAX
+                                     : Softmax::Mode::LOGSUMEXP);
     x.SetAlgorithm(Softmax::Algorithm::ACCURATE);
     return status(op == "softmax" ? x.Run(h, t(0), t(1)) : x.RunBwd(h, t(0), t(1), t(2), memory));
   }
@@ -174,7 +205,8 @@ int probe_run(void* handle_address, const char* op_name, const char* mode_name, 
     if (mode == "FILTER") return status(x.RunBwdFilter(h, t(0), t(1), t(2), f, memory));
     if (mode == "RUN") return status(x.Run(h, t(0), t(1), t(2), a, memory));
     Convolution::FusedActivationDesc activation;
-    activation.SetMode(mode == "FUSION_RELU" ? Convolution::FusedActivationDesc::Mode::RELU : Convolution::FusedActivationDesc::Mode::IDENTITY);
+    activation.SetMode(mode == "FUSION_RELU" ? Convolution::FusedActivationDesc::Mode::RELU
+                                             : Convolution::FusedActivationDesc::Mode::IDENTITY);
     return status(x.RunFusion(h, t(0), t(1), t(2), t(3), t(4), activation, a, memory));
   }
   if (op == "pooling") {  // list: kernel, pad, stride, dilation (2 each), divisor
@@ -219,7 +251,8 @@ int probe_run(void* handle_address, const char* op_name, const char* mode_name, 
     x.SetEpsilon(n->real[0]);
     x.SetTraining(n->list[0]);
     if (mode == "PURE") return status(x.RunPure(h, t(0), t(1), t(2), t(3), t(4), t(5)));
-    if (mode == "COMPOSITE") return status(x.RunComposite(h, t(0), t(1), t(2), t(3), t(4), t(5), t(6), t(7), n->real[1], memory));
+    if (mode == "COMPOSITE")
+      return status(x.RunComposite(h, t(0), t(1), t(2), t(3), t(4), t(5), t(6), t(7), n->real[1], memory));
     return status(x.RunBwd(h, t(0), t(1), t(2), t(3), t(4), t(5), t(6), t(7), t(8), t(9), memory));
   }
   if (op == "concat") {

@@ -117,11 +117,21 @@ def test_work_runs_in_stream_order_after_its_descriptors_are_gone(device: Device
 WORKSPACES = {
     "reduce": lambda d: d.run("reduce", "ADD", d.empty((3,), "float"), d.put(np.ones((3, 4)), "float"), ints=(1,)),
     "cum": lambda d: d.run("cum", "ADD", d.empty((3, 4), "float"), d.put(np.ones((3, 4)), "float"), ints=(1,)),
-    "sort": lambda d: d.run("sort", "", d.empty((3,), "float"), d.empty((3,), "int64"), d.put(np.ones(3), "float"), ints=(0, 0)),
-    "topk": lambda d: d.run("topk", "", d.empty((1,), "float"), d.empty((1,), "int64"), d.put(np.ones(3), "float"), ints=(0, 1, 1)),
-    "scatter": lambda d: d.run("scatter", "ADD", d.put(np.ones(3), "float"), d.put([0, 1], "int64"), d.put([1, 2], "float"), ints=(0,)),
+    "sort": lambda d: d.run(
+        "sort", "", d.empty((3,), "float"), d.empty((3,), "int64"), d.put(np.ones(3), "float"), ints=(0, 0)
+    ),
+    "topk": lambda d: d.run(
+        "topk", "", d.empty((1,), "float"), d.empty((1,), "int64"), d.put(np.ones(3), "float"), ints=(0, 1, 1)
+    ),
+    "scatter": lambda d: d.run(
+        "scatter", "ADD", d.put(np.ones(3), "float"), d.put([0, 1], "int64"), d.put([1, 2], "float"), ints=(0,)
+    ),
     "convolution": lambda d: d.run(
-        "convolution", "RUN", *(d.put(np.ones((1, 1, 2, 2)), "float") for _ in range(2)), d.put(np.ones((1, 1, 1, 1)), "float"), ints=(0, 0, 1, 1, 1, 1, 1, 1)
+        "convolution",
+        "RUN",
+        *(d.put(np.ones((1, 1, 2, 2)), "float") for _ in range(2)),
+        d.put(np.ones((1, 1, 1, 1)), "float"),
+        ints=(0, 0, 1, 1, 1, 1, 1, 1),
     ),
 }
 
@@ -168,14 +178,23 @@ ALONE = textwrap.dedent("""
 
 
 def alone(probe: Path, libraries: Path, script: str, **environment: str) -> subprocess.CompletedProcess:
-    settings = {"FLAGOS_HOST_DEVICES": "1", "FLAGOS_HOST_MEMORY": "64MiB", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"}
+    settings = {
+        "FLAGOS_HOST_DEVICES": "1",
+        "FLAGOS_HOST_MEMORY": "64MiB",
+        "PYTHONPATH": str(HERE),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     clean = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}
     command = [sys.executable, "-c", ALONE, str(probe), str(libraries), textwrap.dedent(script)]
-    return subprocess.run(command, env=clean | settings | environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, env=clean | settings | environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.mark.parametrize(("off", "code"), [("", -signal.SIGFPE), ("reduce_broadcast", 0)])
-def test_several_reduced_dimensions_of_a_broadcast_element_raise_sigfpe(probe: Path, libraries: Path, off: str, code: int) -> None:
+def test_several_reduced_dimensions_of_a_broadcast_element_raise_sigfpe(
+    probe: Path, libraries: Path, off: str, code: int
+) -> None:
     done = alone(
         probe,
         libraries,
@@ -214,4 +233,7 @@ def test_an_index_out_of_range_fails_the_device_and_a_refusal_can_be_explained(p
     )
     status, error = done.stdout.split()
     assert status == "NOT_SUPPORTED" and int(error) > 0, done.stderr
-    assert done.stderr == "mudnn (emulated): mudnn::Unary: status 4: the operator is for FLOAT, DOUBLE, HALF and BFLOAT16\n"
+    assert (
+        done.stderr
+        == "mudnn (emulated): mudnn::Unary: status 4: the operator is for FLOAT, DOUBLE, HALF and BFLOAT16\n"
+    )

@@ -12,7 +12,9 @@ TYPES = ["float", "double", "half", "int64", "int32", "int16", "int8", "uint8", 
 
 @pytest.mark.parametrize("type", TYPES)
 def test_permute_and_concat_move_every_type(device: Device, type: str) -> None:
-    x, y = (RNG.integers(0, 2 if type == "bool" else 100, shape).astype(NUMPY[type]) for shape in ((3, 4, 5), (3, 2, 5)))
+    x, y = (
+        RNG.integers(0, 2 if type == "bool" else 100, shape).astype(NUMPY[type]) for shape in ((3, 4, 5), (3, 2, 5))
+    )
     out = device.empty((5, 3, 4), type)
     device.run("permute", "", out, device.put(x, type).transposed(2, 0, 1))
     np.testing.assert_array_equal(device.get(out), x.transpose(2, 0, 1))
@@ -109,6 +111,8 @@ def test_dropout_keeps_its_share_and_repeats_with_its_seed(device: Device) -> No
         ("topk", "", [((3,), "float"), ((3,), "int64"), ((2,), "float")], (0, 3, 1)),
     ],
 )
-def test_sizes_and_types_that_do_not_fit_are_refused(device: Device, op: str, mode: str, tensors: list, ints: tuple[int, ...]) -> None:
+def test_sizes_and_types_that_do_not_fit_are_refused(
+    device: Device, op: str, mode: str, tensors: list, ints: tuple[int, ...]
+) -> None:
     with pytest.raises(Failure, match="INVALID_PARAMETER|NOT_SUPPORTED"):
         device.run(op, mode, *(device.empty(sizes, type) for sizes, type in tensors), ints=ints)

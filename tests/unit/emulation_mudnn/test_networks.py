@@ -22,7 +22,12 @@ def convolve(x: np.ndarray, w: np.ndarray, pad: tuple, stride: tuple, dilation: 
     for k, i, j in itertools.product(range(o), range(kh), range(kw)):
         first = k // (o // groups) * c
         rows, columns = i * dilation[0], j * dilation[1]
-        seen = padded[:, first : first + c, rows : rows + (oh - 1) * stride[0] + 1 : stride[0], columns : columns + (ow - 1) * stride[1] + 1 : stride[1]]
+        seen = padded[
+            :,
+            first : first + c,
+            rows : rows + (oh - 1) * stride[0] + 1 : stride[0],
+            columns : columns + (ow - 1) * stride[1] + 1 : stride[1],
+        ]
         out[:, k] += np.einsum("nchw,c->nhw", seen, w[k, :, i, j])
     return out
 
@@ -33,7 +38,6 @@ CASES = [  # input, weight, pad, stride, dilation, groups
     ((1, 4, 5, 5), (4, 1, 3, 3), (0, 0), (1, 1), (1, 1), 4),
     ((3, 5, 1, 11), (2, 5, 1, 4), (0, 3), (1, 3), (1, 1), 1),
 ]
-
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
@@ -65,12 +69,21 @@ def test_convolution_and_its_gradients(device: Device, case: tuple, type: str, t
         np.testing.assert_allclose((gradient * operand).sum(), (g * y).sum(), rtol=tolerance * 10, atol=tolerance * 100)
         one = np.zeros_like(operand)
         one[entry] = 1
-        alone = convolve(one, w, pad, stride, dilation, groups) if operand is x else convolve(x, one, pad, stride, dilation, groups)
+        alone = (
+            convolve(one, w, pad, stride, dilation, groups)
+            if operand is x
+            else convolve(x, one, pad, stride, dilation, groups)
+        )
         np.testing.assert_allclose(gradient[entry], (g * alone).sum(), rtol=tolerance * 10, atol=tolerance * 10)
 
 
 def test_fused_bias_addend_and_activation(device: Device) -> None:
-    x, w, bias, add = RNG.standard_normal((2, 3, 5, 5)), RNG.standard_normal((4, 3, 3, 3)), RNG.standard_normal(4), RNG.standard_normal((2, 4, 5, 5))
+    x, w, bias, add = (
+        RNG.standard_normal((2, 3, 5, 5)),
+        RNG.standard_normal((4, 3, 3, 3)),
+        RNG.standard_normal(4),
+        RNG.standard_normal((2, 4, 5, 5)),
+    )
     y = convolve(x, w, (1, 1), (1, 1), (1, 1), 1) + bias[:, None, None]
     out = device.empty(y.shape, "double")
     operands = [device.put(v, "double") for v in (x, w, bias)]
@@ -122,7 +135,11 @@ def test_a_fused_convolution_has_one_group(device: Device) -> None:
 
 
 def test_tf32_reaches_convolutions(device: Device) -> None:
-    x, w, out = device.put(np.full((1, 1, 1, 1), 1 + 2**-12), "float"), device.put(np.ones((1, 1, 1, 1)), "float"), device.empty((1, 1, 1, 1), "float")
+    x, w, out = (
+        device.put(np.full((1, 1, 1, 1), 1 + 2**-12), "float"),
+        device.put(np.ones((1, 1, 1, 1)), "float"),
+        device.empty((1, 1, 1, 1), "float"),
+    )
     fresh = device.new_handle(0)
     device.run("convolution", "RUN", out, x, w, ints=(0, 0, 1, 1, 1, 1, 1, IMPLICIT_GEMM), handle=fresh)
     assert device.get(out).item() == 1
@@ -135,7 +152,10 @@ def windows(size: int, kernel: int, pad: int, stride: int, dilation: int) -> lis
     """For each output place: positions inside the input, and how many positions count the padding too."""
     count = (size + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1
     starts = [i * stride - pad for i in range(count)]
-    return [([p for p in range(s, s + kernel * dilation, dilation) if 0 <= p < size], min(s + kernel, size + pad) - s) for s in starts]
+    return [
+        ([p for p in range(s, s + kernel * dilation, dilation) if 0 <= p < size], min(s + kernel, size + pad) - s)
+        for s in starts
+    ]
 
 
 @pytest.mark.parametrize("mode", ["MAXPOOL", "AVGPOOL_COUNT_PAD", "AVGPOOL_COUNT_WITHOUT_PAD"])
@@ -171,12 +191,18 @@ def test_pooling_and_its_gradient(device: Device, mode: str, divisor: int) -> No
 
 def test_adaptive_and_global_pooling(device: Device) -> None:
     x = RNG.standard_normal((2, 3, 7, 5))
-    cuts = lambda size, parts: [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]  # noqa: E731
+    cuts = lambda size, parts: [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
     tensor, ints = device.put(x, "double"), (1, 1, 0, 0, 1, 1, 1, 1, 0)
-    for mode, function, shape in (("ADAPTIVE_AVGPOOL", np.mean, (3, 2)), ("ADAPTIVE_MAXPOOL", np.max, (3, 2)), ("GLOBAL_AVGPOOL", np.mean, (1, 1))):
+    for mode, function, shape in (
+        ("ADAPTIVE_AVGPOOL", np.mean, (3, 2)),
+        ("ADAPTIVE_MAXPOOL", np.max, (3, 2)),
+        ("GLOBAL_AVGPOOL", np.mean, (1, 1)),
+    ):
         out = device.empty((2, 3, *shape), "double")
         device.run("pooling", mode, out, tensor, NONE, ints=ints)
-        wanted = [[function(x[:, :, a:b, c:d], axis=(2, 3)) for c, d in cuts(5, shape[1])] for a, b in cuts(7, shape[0])]
+        wanted = [
+            [function(x[:, :, a:b, c:d], axis=(2, 3)) for c, d in cuts(5, shape[1])] for a, b in cuts(7, shape[0])
+        ]
         np.testing.assert_allclose(device.get(out), np.array(wanted).transpose(2, 3, 0, 1), rtol=1e-10)
 
 
@@ -188,17 +214,53 @@ def test_layer_norm_and_its_gradient(device: Device, axes: tuple[int, ...], affi
     w, b = (RNG.standard_normal(inner), RNG.standard_normal(inner)) if affine else (np.ones(inner), np.zeros(inner))
     mean, rstd = x.mean(axes, keepdims=True), 1 / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
     h = (x - mean) * rstd
-    tensor, weight, bias = device.put(x, "double"), device.put(w, "double") if affine else NONE, device.put(b, "double") if affine else NONE
-    out, means, rstds = device.empty(x.shape, "double"), device.empty(mean.shape, "double"), device.empty(mean.shape, "double")
+    tensor, weight, bias = (
+        device.put(x, "double"),
+        device.put(w, "double") if affine else NONE,
+        device.put(b, "double") if affine else NONE,
+    )
+    out, means, rstds = (
+        device.empty(x.shape, "double"),
+        device.empty(mean.shape, "double"),
+        device.empty(mean.shape, "double"),
+    )
     device.run("layer_norm", "RUN", out, means, rstds, tensor, weight, bias, real=(1e-5,), ints=axes)
     for tensor_out, wanted in ((out, h * w + b), (means, mean), (rstds, rstd)):
         np.testing.assert_allclose(device.get(tensor_out), wanted, rtol=1e-10, atol=1e-12)
-    grad_x, grad_w, grad_b = device.empty(x.shape, "double"), device.empty(inner, "double"), device.empty(inner, "double")
-    device.run("layer_norm", "BACKWARD", grad_x, grad_w, grad_b, device.put(g, "double"), tensor, means, rstds, weight, real=(1e-5,), ints=axes)
+    grad_x, grad_w, grad_b = (
+        device.empty(x.shape, "double"),
+        device.empty(inner, "double"),
+        device.empty(inner, "double"),
+    )
+    device.run(
+        "layer_norm",
+        "BACKWARD",
+        grad_x,
+        grad_w,
+        grad_b,
+        device.put(g, "double"),
+        tensor,
+        means,
+        rstds,
+        weight,
+        real=(1e-5,),
+        ints=axes,
+    )
     scaled, outer = g * w, tuple(d for d in range(3) if d not in axes)
     wanted = rstd * (scaled - scaled.mean(axes, keepdims=True) - h * (scaled * h).mean(axes, keepdims=True))
     for tensor_out, value in ((grad_x, wanted), (grad_w, (g * h).sum(outer)), (grad_b, g.sum(outer))):
         np.testing.assert_allclose(device.get(tensor_out), value, rtol=1e-9, atol=1e-12)
+
+
+def test_without_samples_the_gradients_of_the_weights_are_zeros(device: Device) -> None:
+    x, none, weight = device.empty((0, 3), "float"), device.empty((0,), "float"), device.put(np.ones(3), "float")
+    grad_w, grad_b = device.empty((3,), "float"), device.empty((3,), "float")
+    device.run("layer_norm", "BACKWARD", x, grad_w, grad_b, x, x, none, none, weight, real=(1e-5,), ints=(1,))
+    assert device.get(grad_w).tolist() == device.get(grad_b).tolist() == [0, 0, 0]
+    grad_w, grad_b = device.empty((3,), "float"), device.empty((3,), "float")
+    gradient = (x, NONE, NONE, grad_w, grad_b, x, x, weight, weight, weight)
+    device.run("batch_norm", "BACKWARD", *gradient, real=(1e-5,), ints=(1,))
+    assert device.get(grad_w).tolist() == device.get(grad_b).tolist() == [0, 0, 0]
 
 
 def test_rms_and_group_norm(device: Device) -> None:
@@ -209,7 +271,18 @@ def test_rms_and_group_norm(device: Device) -> None:
     np.testing.assert_allclose(device.get(out), x * scale[:, :, None] * w, rtol=1e-12)
     np.testing.assert_allclose(device.get(rstd), scale, rtol=1e-12)
     means, rstds = device.empty((3, 2), "double"), device.empty((3, 2), "double")
-    device.run("group_norm", "", out, means, rstds, device.put(x, "double"), NONE, device.put(b, "double"), real=(1e-5,), ints=(2,))
+    device.run(
+        "group_norm",
+        "",
+        out,
+        means,
+        rstds,
+        device.put(x, "double"),
+        NONE,
+        device.put(b, "double"),
+        real=(1e-5,),
+        ints=(2,),
+    )
     parts = x.reshape(3, 2, 12)
     normal = (parts - parts.mean(2, keepdims=True)) / np.sqrt(parts.var(2, keepdims=True) + 1e-5)
     np.testing.assert_allclose(device.get(out), normal.reshape(x.shape) + b[:, None], rtol=1e-10, atol=1e-12)
@@ -217,16 +290,44 @@ def test_rms_and_group_norm(device: Device) -> None:
 
 
 def test_batch_norm_in_training_and_evaluation(device: Device) -> None:
-    x, g, w, b = RNG.standard_normal((4, 3, 2, 5)), RNG.standard_normal((4, 3, 2, 5)), RNG.standard_normal(3), RNG.standard_normal(3)
+    x, g, w, b = (
+        RNG.standard_normal((4, 3, 2, 5)),
+        RNG.standard_normal((4, 3, 2, 5)),
+        RNG.standard_normal(3),
+        RNG.standard_normal(3),
+    )
     axes, wide = (0, 2, 3), (slice(None), None, None)
     mean, var = x.mean(axes), x.var(axes)
     invstd = 1 / np.sqrt(var + 1e-5)
     h = (x - mean[wide]) * invstd[wide]
     tensor, weight, bias = device.put(x, "double"), device.put(w, "double"), device.put(b, "double")
-    out, running_mean, running_var = device.empty(x.shape, "double"), device.put(np.zeros(3), "double"), device.put(np.ones(3), "double")
+    out, running_mean, running_var = (
+        device.empty(x.shape, "double"),
+        device.put(np.zeros(3), "double"),
+        device.put(np.ones(3), "double"),
+    )
     saved_mean, saved_invstd = device.empty((3,), "double"), device.empty((3,), "double")
-    device.run("batch_norm", "COMPOSITE", out, tensor, running_mean, running_var, saved_mean, saved_invstd, weight, bias, real=(1e-5, 0.1), ints=(1,))
-    for got, wanted in ((out, h * w[wide] + b[wide]), (saved_mean, mean), (saved_invstd, invstd), (running_mean, 0.1 * mean), (running_var, 0.9 + 0.1 * x.var(axes, ddof=1))):
+    device.run(
+        "batch_norm",
+        "COMPOSITE",
+        out,
+        tensor,
+        running_mean,
+        running_var,
+        saved_mean,
+        saved_invstd,
+        weight,
+        bias,
+        real=(1e-5, 0.1),
+        ints=(1,),
+    )
+    for got, wanted in (
+        (out, h * w[wide] + b[wide]),
+        (saved_mean, mean),
+        (saved_invstd, invstd),
+        (running_mean, 0.1 * mean),
+        (running_var, 0.9 + 0.1 * x.var(axes, ddof=1)),
+    ):
         np.testing.assert_allclose(device.get(got), wanted, rtol=1e-10, atol=1e-12)
     grad_x, grad_w, grad_b = device.empty(x.shape, "double"), device.empty((3,), "double"), device.empty((3,), "double")
     gradient = (grad_x, NONE, NONE, grad_w, grad_b, tensor, device.put(g, "double"), saved_mean, saved_invstd, weight)
@@ -237,13 +338,19 @@ def test_batch_norm_in_training_and_evaluation(device: Device) -> None:
     device.run("batch_norm", "BACKWARD", *gradient, real=(1e-5,), ints=(0,))  # evaluation: constants
     np.testing.assert_allclose(device.get(grad_x), (w * invstd)[wide] * g, rtol=1e-10)
     device.run("batch_norm", "PURE", out, tensor, running_mean, running_var, NONE, NONE, real=(1e-5,), ints=(0,))
-    np.testing.assert_allclose(device.get(out), (x - 0.1 * mean[wide]) / np.sqrt(device.get(running_var)[wide] + 1e-5), rtol=1e-10)
+    np.testing.assert_allclose(
+        device.get(out), (x - 0.1 * mean[wide]) / np.sqrt(device.get(running_var)[wide] + 1e-5), rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("masking", ["none", "causal", "bool", "added", "padding"])
 @pytest.mark.parametrize("key_heads", [4, 2])
 def test_attention_and_its_gradients(device: Device, masking: str, key_heads: int) -> None:
-    q, k, v = RNG.standard_normal((2, 4, 5, 6)), RNG.standard_normal((2, key_heads, 7, 6)), RNG.standard_normal((2, key_heads, 7, 3))
+    q, k, v = (
+        RNG.standard_normal((2, 4, 5, 6)),
+        RNG.standard_normal((2, key_heads, 7, 6)),
+        RNG.standard_normal((2, key_heads, 7, 3)),
+    )
     g = RNG.standard_normal((2, 4, 5, 3))
     mask, added = NONE, np.zeros((2, 4, 5, 7))
     if masking == "causal":
@@ -260,7 +367,11 @@ def test_attention_and_its_gradients(device: Device, masking: str, key_heads: in
     e = np.exp(scores - scores.max(-1, keepdims=True))
     p = e / e.sum(-1, keepdims=True)
     tensors = [device.put(x, "double") for x in (q, k, v)]
-    out, weights, sums = device.empty(g.shape, "double"), device.empty(p.shape, "double"), device.empty((2, 4, 5), "float")
+    out, weights, sums = (
+        device.empty(g.shape, "double"),
+        device.empty(p.shape, "double"),
+        device.empty((2, 4, 5), "float"),
+    )
     settings = {"ints": (24, 4, masking == "causal", masking == "padding")}
     device.run("attention", "MATH", out, weights, *tensors, mask, NONE, **settings)
     np.testing.assert_allclose(device.get(weights), p, rtol=1e-10, atol=1e-14)
@@ -271,14 +382,24 @@ def test_attention_and_its_gradients(device: Device, masking: str, key_heads: in
 
     slope = g @ wide_v.swapaxes(2, 3)
     slope = p * (slope - (slope * p).sum(-1, keepdims=True)) / np.sqrt(6)
-    fold = lambda x: x.reshape(2, key_heads, repeat, *x.shape[2:]).sum(2)  # noqa: E731
+    fold = lambda x: x.reshape(2, key_heads, repeat, *x.shape[2:]).sum(2)
     wanted = (slope @ wide_k, fold(slope.swapaxes(2, 3) @ q), fold(p.swapaxes(2, 3) @ g))
     grads = [device.empty(x.shape, "double") for x in (q, k, v)]
     device.run("attention", "FLASH_BW", *grads, device.put(g, "double"), *tensors, mask, out, sums, NONE, **settings)
     for got, value in zip(grads, wanted, strict=True):
         np.testing.assert_allclose(device.get(got), value, rtol=1e-9, atol=1e-12)
     grads = [device.empty(x.shape, "double") for x in (q, k, v)]
-    device.run("attention", "MATH_BW", *grads, device.empty(p.shape, "double"), device.put(g, "double"), *tensors, weights, NONE, **settings)
+    device.run(
+        "attention",
+        "MATH_BW",
+        *grads,
+        device.empty(p.shape, "double"),
+        device.put(g, "double"),
+        *tensors,
+        weights,
+        NONE,
+        **settings,
+    )
     for got, value in zip(grads, wanted, strict=True):
         np.testing.assert_allclose(device.get(got), value, rtol=1e-9, atol=1e-12)
 

@@ -10,14 +10,26 @@ RNG = np.random.default_rng(0)
 SHAPES = [(1, 1, 1), (3, 5, 2), (4, 16, 300), (67, 35, 129), (130, 1, 520)]
 
 
-@pytest.mark.parametrize(("type", "tolerance"), [("double", 1e-12), ("float", 1e-5), ("half", 2e-3), ("bfloat16", 1.6e-2)])
+@pytest.mark.parametrize(
+    ("type", "tolerance"), [("double", 1e-12), ("float", 1e-5), ("half", 2e-3), ("bfloat16", 1.6e-2)]
+)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_products_of_all_transpositions(device: Device, shape: tuple[int, int, int], type: str, tolerance: float) -> None:
+def test_products_of_all_transpositions(
+    device: Device, shape: tuple[int, int, int], type: str, tolerance: float
+) -> None:
     m, n, k = shape
     a, b = RNG.integers(-8, 9, (m, k)) / 8, RNG.integers(-8, 9, (k, n)) / 8  # exact in all types
     for left, right in ((0, 0), (1, 0), (0, 1), (1, 1)):
         out = device.empty((m, n), type)
-        device.run("matmul", "RUN", out, device.put(a.T if left else a, type), device.put(b.T if right else b, type), real=(1, 0, 0), ints=(left, right))
+        device.run(
+            "matmul",
+            "RUN",
+            out,
+            device.put(a.T if left else a, type),
+            device.put(b.T if right else b, type),
+            real=(1, 0, 0),
+            ints=(left, right),
+        )
         np.testing.assert_allclose(device.get(out), a @ b, rtol=tolerance, atol=tolerance)
 
 
@@ -51,7 +63,9 @@ def test_the_scaled_sum_of_product_addend_and_bias(device: Device, mode: str) ->
 
 def test_beta_0_does_not_read_what_is_there(device: Device) -> None:
     out = device.put([[np.nan]], "float")
-    device.run("matmul", "RUN", out, device.put([[2.0]], "float"), device.put([[3.0]], "float"), real=(1, 0, 0), ints=(0, 0))
+    device.run(
+        "matmul", "RUN", out, device.put([[2.0]], "float"), device.put([[3.0]], "float"), real=(1, 0, 0), ints=(0, 0)
+    )
     assert device.get(out).tolist() == [[6.0]]
 
 
@@ -68,13 +82,17 @@ def test_batches_with_strides_of_any_kind(device: Device) -> None:
 
 def test_an_empty_inner_dimension_gives_zeros(device: Device) -> None:
     out = device.empty((2, 3), "float")
-    device.run("matmul", "RUN", out, device.empty((2, 0), "float"), device.empty((0, 3), "float"), real=(1, 0, 0), ints=(0, 0))
+    device.run(
+        "matmul", "RUN", out, device.empty((2, 0), "float"), device.empty((0, 3), "float"), real=(1, 0, 0), ints=(0, 0)
+    )
     assert (device.get(out) == 0).all()
 
 
 def test_wrong_products_are_refused(device: Device) -> None:
     def product(*arguments: tuple[tuple[int, ...], str]) -> None:
-        device.run("matmul", "RUN", *(device.empty(sizes, type) for sizes, type in arguments), real=(1, 0, 0), ints=(0, 0))
+        device.run(
+            "matmul", "RUN", *(device.empty(sizes, type) for sizes, type in arguments), real=(1, 0, 0), ints=(0, 0)
+        )
 
     for arguments, status in (
         ([((2, 2), "float"), ((2, 3), "float"), ((2, 2), "float")], "INVALID_PARAMETER"),
@@ -96,7 +114,16 @@ def test_tf32_is_on_in_a_new_handle_and_rounds_the_operands(device: Device, monk
 
     def error(handle: int | None, against: np.ndarray) -> float:
         out = device.empty((64, 64), "float")
-        device.run("matmul", "RUN", out, device.put(a, "float"), device.put(b, "float"), real=(1, 0, 0), ints=(0, 0), handle=handle)
+        device.run(
+            "matmul",
+            "RUN",
+            out,
+            device.put(a, "float"),
+            device.put(b, "float"),
+            real=(1, 0, 0),
+            ints=(0, 0),
+            handle=handle,
+        )
         return float(np.abs(device.get(out) - against).max())
 
     exact, rounded = a.astype(np.float64) @ b, tf32(a).astype(np.float64) @ tf32(b)
@@ -112,6 +139,15 @@ def test_tf32_is_on_in_a_new_handle_and_rounds_the_operands(device: Device, monk
 
 def test_tf32_leaves_other_types_alone(device: Device) -> None:
     fresh, out = device.new_handle(0), device.empty((1, 1), "double")
-    device.run("matmul", "RUN", out, device.put([[1 + 2**-20]], "double"), device.put([[1.0]], "double"), real=(1, 0, 0), ints=(0, 0), handle=fresh)
+    device.run(
+        "matmul",
+        "RUN",
+        out,
+        device.put([[1 + 2**-20]], "double"),
+        device.put([[1.0]], "double"),
+        real=(1, 0, 0),
+        ints=(0, 0),
+        handle=fresh,
+    )
     assert device.get(out)[0, 0] == 1 + 2**-20
     device.free_handle(fresh)

@@ -21,7 +21,11 @@ def test_every_mode_over_any_dimensions(device: Device, dims: tuple[int, ...]) -
     x = np.sign(X) * np.exp(X / 100)  # products stay within the type
     tensor = device.put(x, "double")
     for keep in (True, False):
-        sizes = tuple(1 if d in dims else n for d, n in enumerate(x.shape)) if keep else tuple(n for d, n in enumerate(x.shape) if d not in dims) or (1,)
+        sizes = (
+            tuple(1 if d in dims else n for d, n in enumerate(x.shape))
+            if keep
+            else tuple(n for d, n in enumerate(x.shape) if d not in dims) or (1,)
+        )
         for mode, function in MODES.items():
             out = device.empty(sizes, "double")
             device.run("reduce", mode, out, tensor, ints=dims, real=(3.0,), integer=(1,))
@@ -72,7 +76,9 @@ def test_indices_are_those_of_the_first_extremum(device: Device, type: str, dim:
         values, indices = device.empty(sizes, type), device.empty(sizes, "int64")
         device.run("reduce_with_indices", mode, values, indices, tensor, ints=(dim,))
         np.testing.assert_array_equal(device.get(indices), place(x, axis=dim))
-        np.testing.assert_array_equal(device.get(values), np.take_along_axis(x, np.expand_dims(place(x, axis=dim), dim), dim).reshape(sizes))
+        np.testing.assert_array_equal(
+            device.get(values), np.take_along_axis(x, np.expand_dims(place(x, axis=dim), dim), dim).reshape(sizes)
+        )
         alone = device.empty(sizes, "int32")
         device.run("reduce_indices", mode, alone, tensor, ints=(dim,))
         np.testing.assert_array_equal(device.get(alone), place(x, axis=dim))
@@ -103,7 +109,12 @@ def test_variance_of_too_few_numbers_is_not_a_number(device: Device) -> None:
 
 def test_wrong_reductions_are_refused(device: Device) -> None:
     x, out = device.put(np.zeros((2, 3)), "float"), device.empty((2,), "float")
-    for dims, status in (((2,), "INVALID_PARAMETER"), ((-1,), "INVALID_PARAMETER"), ((1, 1), "INVALID_PARAMETER"), ((0,), "INVALID_PARAMETER")):
+    for dims, status in (
+        ((2,), "INVALID_PARAMETER"),
+        ((-1,), "INVALID_PARAMETER"),
+        ((1, 1), "INVALID_PARAMETER"),
+        ((0,), "INVALID_PARAMETER"),
+    ):
         with pytest.raises(Failure, match=status):
             device.run("reduce", "ADD", out, x, ints=dims)
     with pytest.raises(Failure, match="NOT_SUPPORTED"):
@@ -128,7 +139,9 @@ def test_softmax_and_its_gradient(device: Device, type: str, dim: int) -> None:
     device.run("softmax", "LOGSOFTMAX", out, tensor, ints=(dim,))
     np.testing.assert_allclose(device.get(out), np.log(p), **close)
     device.run("softmax_backward", "LOGSOFTMAX", gradient, out, device.put(g, type), ints=(dim,))
-    np.testing.assert_allclose(device.get(gradient), g - p * g.sum(dim, keepdims=True), rtol=close["rtol"], atol=close["atol"] * 4)
+    np.testing.assert_allclose(
+        device.get(gradient), g - p * g.sum(dim, keepdims=True), rtol=close["rtol"], atol=close["atol"] * 4
+    )
     sums = device.empty(tuple(n for d, n in enumerate(x.shape) if d != dim), type)
     device.run("softmax", "LOGSUMEXP", sums, tensor, ints=(dim,))
     np.testing.assert_allclose(device.get(sums), np.log(np.exp(x).sum(dim)), **close)
@@ -136,7 +149,9 @@ def test_softmax_and_its_gradient(device: Device, type: str, dim: int) -> None:
 
 def test_softmax_of_infinities(device: Device) -> None:
     out = device.empty((3, 2), "float")
-    device.run("softmax", "SOFTMAX", out, device.put([[-np.inf, 0], [-np.inf, -np.inf], [800.0, 800.0]], "float"), ints=(1,))
+    device.run(
+        "softmax", "SOFTMAX", out, device.put([[-np.inf, 0], [-np.inf, -np.inf], [800.0, 800.0]], "float"), ints=(1,)
+    )
     np.testing.assert_array_equal(device.get(out), np.array([[0, 1], [np.nan, np.nan], [0.5, 0.5]], np.float32))
 
 
@@ -147,4 +162,6 @@ def test_cumulative_sums_and_products(device: Device, type: str) -> None:
         for mode, function in (("ADD", np.cumsum), ("MUL", np.cumprod)):
             tensor = device.put(x, type)
             device.run("cum", mode, tensor, tensor, ints=(dim,))  # in place
-            np.testing.assert_allclose(device.get(tensor), function(x, axis=dim, dtype=NUMPY[type]), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                device.get(tensor), function(x, axis=dim, dtype=NUMPY[type]), rtol=1e-5, atol=1e-6
+            )

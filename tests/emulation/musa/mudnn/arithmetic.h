@@ -76,7 +76,8 @@ T power(T base, T exponent) {
     if constexpr (std::is_signed_v<T>)
       if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
     uint64_t result = 1;
-    for (uint64_t square = static_cast<uint64_t>(base), rest = static_cast<uint64_t>(exponent); rest; rest >>= 1, square *= square)
+    for (uint64_t square = static_cast<uint64_t>(base), rest = static_cast<uint64_t>(exponent); rest;
+         rest >>= 1, square *= square)
       if (rest & 1) result *= square;
     return static_cast<T>(result);
   }

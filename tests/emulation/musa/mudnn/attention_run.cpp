@@ -23,13 +23,15 @@ Attention attention(const Run& call, const AttentionSettings& s, const Tensor& q
   const View &q = a.query, &k = a.key, &v = a.value;
   require_float(q);
   require(q.type == k.type && q.type == v.type, "query, key and value differ in their types", Status::NOT_SUPPORTED);
-  require(q.rank == 4 && k.rank == 4 && v.rank == 4, "query, key and value are (batch, heads, length, features)", Status::NOT_SUPPORTED);
+  require(q.rank == 4 && k.rank == 4 && v.rank == 4, "query, key and value are (batch, heads, length, features)",
+          Status::NOT_SUPPORTED);
   require(q.elements() > 0 && k.elements() > 0 && v.elements() > 0, "attention over nothing", Status::NOT_SUPPORTED);
   require(q.sizes[0] == k.sizes[0] && k.sizes[0] == v.sizes[0] && k.sizes[1] == v.sizes[1] && k.sizes[2] == v.sizes[2] &&
               q.sizes[3] == k.sizes[3] && q.sizes[1] % k.sizes[1] == 0,
           "query, key and value do not fit in their sizes");
   require(s.heads == q.sizes[1], "SetHeadsNum was not called with the query's heads");
-  require(s.embed == q.sizes[1] * q.sizes[3] || s.embed == q.sizes[1] * v.sizes[3], "SetEmbedDim was not called with heads x features");
+  require(s.embed == q.sizes[1] * q.sizes[3] || s.embed == q.sizes[1] * v.sizes[3],
+          "SetEmbedDim was not called with heads x features");
   require(s.dropout == 0, "dropout is not emulated", Status::NOT_SUPPORTED);
   if (!s.has_scale) a.scale = 1 / std::sqrt(static_cast<double>(q.sizes[3]));
   if (!mask) return a;
@@ -39,7 +41,8 @@ Attention attention(const Run& call, const AttentionSettings& s, const Tensor& q
   View scores = q;
   scores.sizes[3] = k.sizes[2];
   if (s.padding) {
-    require(a.mask.rank == 2 && a.mask.sizes[0] == q.sizes[0] && a.mask.sizes[1] == k.sizes[2], "a padding mask is (batch, key length)");
+    require(a.mask.rank == 2 && a.mask.sizes[0] == q.sizes[0] && a.mask.sizes[1] == k.sizes[2],
+            "a padding mask is (batch, key length)");
     const View given = a.mask;
     a.mask.rank = 4;
     a.mask.sizes = {given.sizes[0], 1, 1, given.sizes[1]};
@@ -60,10 +63,12 @@ void require_out(const View& out, const Attention& a) {
           "out is (batch, heads, length, value's features), of query's type");
 }
 
-AttentionGradient gradient(const Run& call, const Attention& a, Tensor& query, Tensor& key, Tensor& value, const Tensor& grad_out) {
+AttentionGradient gradient(const Run& call, const Attention& a, Tensor& query, Tensor& key, Tensor& value,
+                           const Tensor& grad_out) {
   AttentionGradient g{call.view(query, "grad_query"), call.view(key, "grad_key"), call.view(value, "grad_value"), {},
                       call.view(grad_out, "grad_out"), {}};
-  require(g.query.same_sizes(a.query) && g.key.same_sizes(a.key) && g.value.same_sizes(a.value), "a gradient differs in its sizes");
+  require(g.query.same_sizes(a.query) && g.key.same_sizes(a.key) && g.value.same_sizes(a.value),
+          "a gradient differs in its sizes");
   require_out(g.out, a);
   return g;
 }
@@ -106,9 +111,9 @@ Status ScaledDotProductAttention::RunFlash(Handle& handle, Tensor& out_tensor, T
 }
 
 Status ScaledDotProductAttention::RunFlashBwd(Handle& handle, Tensor& grad_query, Tensor& grad_key, Tensor& grad_value,
-                                              const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
-                                              const Tensor& mask, const Tensor& out_tensor, const Tensor& sums_tensor, const Tensor&,
-                                              const MemoryMaintainer& memory) const {
+                                              const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                                              const Tensor& value, const Tensor& mask, const Tensor& out_tensor,
+                                              const Tensor& sums_tensor, const Tensor&, const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::FlashAttentionBackward", [&](class Run& call) {
     const Attention a = attention(call, EMULATION_SETTINGS, query, key, value, &mask);
@@ -135,8 +140,8 @@ Status ScaledDotProductAttention::RunMath(Handle& handle, Tensor& out_tensor, Te
 }
 
 Status ScaledDotProductAttention::RunMathBwd(Handle& handle, Tensor& grad_query, Tensor& grad_key, Tensor& grad_value,
-                                             Tensor& grad_weights, const Tensor& grad_out, const Tensor& query, const Tensor& key,
-                                             const Tensor& value, const Tensor& weights, const Tensor&,
+                                             Tensor& grad_weights, const Tensor& grad_out, const Tensor& query,
+                                             const Tensor& key, const Tensor& value, const Tensor& weights, const Tensor&,
                                              const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::AttentionBackward", [&](class Run& call) {

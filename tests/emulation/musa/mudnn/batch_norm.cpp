@@ -11,7 +11,8 @@ namespace {
 
 struct Shape {
   int64_t batch, channels, plane;
-  explicit Shape(const View& in) : batch(in.sizes[0]), channels(in.sizes[1]), plane(in.elements() / std::max<int64_t>(1, batch * channels)) {}
+  explicit Shape(const View& in)
+      : batch(in.sizes[0]), channels(in.sizes[1]), plane(in.elements() / std::max<int64_t>(1, batch * channels)) {}
   double count() const { return static_cast<double>(batch * plane); }
   // visit(index) for each element of the channel.
   template <class Visit>
@@ -23,7 +24,9 @@ struct Shape {
 
 View channel_view(const Run& call, const Tensor& tensor, const char* role, const View& in, bool needed) {
   const View view = needed ? call.view(tensor, role) : call.optional(tensor, role);
-  if (view) require(is_float(view.type) && view.elements() == in.sizes[1], "statistics, weight and bias have one number for each channel");
+  if (view)
+    require(is_float(view.type) && view.elements() == in.sizes[1],
+            "statistics, weight and bias have one number for each channel");
   return view;
 }
 
@@ -34,8 +37,8 @@ View data_view(const Run& call, const Tensor& tensor, const char* role) {
   return view;
 }
 
-void normalize(const View& out, const View& in, const std::vector<double>& mean, const std::vector<double>& invstd, const View& weight,
-               const View& bias) {
+void normalize(const View& out, const View& in, const std::vector<double>& mean, const std::vector<double>& invstd,
+               const View& weight, const View& bias) {
   std::vector<double> x = dense<double>(in);
   const auto w = dense<double>(weight), b = dense<double>(bias);
   const Shape shape(in);
@@ -72,8 +75,10 @@ Status BatchNorm::RunPure(Handle& handle, Tensor& out_tensor, const Tensor& in_t
   return run(handle, "mudnn::BatchNorm", [&](class Run& call) {
     const View out = data_view(call, out_tensor, "out"), in = data_view(call, in_tensor, "in");
     require(out.type == in.type && out.same_sizes(in), "out and in differ in their types or sizes");
-    const View mean = channel_view(call, mean_tensor, "mean", in, true), variance = channel_view(call, variance_tensor, "variance", in, true),
-               weight = channel_view(call, weight_tensor, "weight", in, false), bias = channel_view(call, bias_tensor, "bias", in, false);
+    const View mean = channel_view(call, mean_tensor, "mean", in, true),
+               variance = channel_view(call, variance_tensor, "variance", in, true),
+               weight = channel_view(call, weight_tensor, "weight", in, false),
+               bias = channel_view(call, bias_tensor, "bias", in, false);
     if (in.elements() == 0) return;
     call.launch([=, epsilon = epsilon_] {
       std::vector<double> invstd = dense<double>(variance);
@@ -93,8 +98,10 @@ Status BatchNorm::RunComposite(Handle& handle, Tensor& out_tensor, const Tensor&
     require(out.type == in.type && out.same_sizes(in), "out and in differ in their types or sizes");
     const View running_mean = channel_view(call, running_mean_tensor, "running_mean", in, false),
                running_variance = channel_view(call, running_variance_tensor, "running_variance", in, false),
-               mean = channel_view(call, mean_tensor, "mean", in, true), invstd = channel_view(call, invstd_tensor, "invstd", in, true),
-               weight = channel_view(call, weight_tensor, "weight", in, false), bias = channel_view(call, bias_tensor, "bias", in, false);
+               mean = channel_view(call, mean_tensor, "mean", in, true),
+               invstd = channel_view(call, invstd_tensor, "invstd", in, true),
+               weight = channel_view(call, weight_tensor, "weight", in, false),
+               bias = channel_view(call, bias_tensor, "bias", in, false);
     if (in.elements() == 0) return;
     call.launch([=, epsilon = epsilon_] {
       const std::vector<double> x = dense<double>(in);
@@ -118,8 +125,9 @@ Status BatchNorm::RunComposite(Handle& handle, Tensor& out_tensor, const Tensor&
 }
 
 Status BatchNorm::RunBwd(Handle& handle, Tensor& grad_in_tensor, Tensor&, Tensor&, Tensor& grad_weight_tensor,
-                         Tensor& grad_bias_tensor, const Tensor& in_tensor, const Tensor& grad_out_tensor, const Tensor& mean_tensor,
-                         const Tensor& invstd_tensor, const Tensor& weight_tensor, const MemoryMaintainer& memory) const {
+                         Tensor& grad_bias_tensor, const Tensor& in_tensor, const Tensor& grad_out_tensor,
+                         const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& weight_tensor,
+                         const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::BatchNormBackward", [&](class Run& call) {
     const View in = data_view(call, in_tensor, "in"), grad_out = data_view(call, grad_out_tensor, "grad_out"),
@@ -127,12 +135,14 @@ Status BatchNorm::RunBwd(Handle& handle, Tensor& grad_in_tensor, Tensor&, Tensor
     require(grad_out.same_sizes(in) && grad_in.same_sizes(in), "the gradients and in differ in their sizes");
     const View grad_weight = channel_view(call, grad_weight_tensor, "grad_weight", in, false),
                grad_bias = channel_view(call, grad_bias_tensor, "grad_bias", in, false),
-               mean = channel_view(call, mean_tensor, "mean", in, true), invstd = channel_view(call, invstd_tensor, "invstd", in, true),
+               mean = channel_view(call, mean_tensor, "mean", in, true),
+               invstd = channel_view(call, invstd_tensor, "invstd", in, true),
                weight = channel_view(call, weight_tensor, "weight", in, false);
-    if (in.elements() == 0) return;
+    if (in.sizes[1] == 0) return;  // without samples the gradients of weight and bias are zeros
     call.workspace(memory, 2 * in.sizes[1] * 4);
     call.launch([=, training = training_] {
-      const auto x = dense<double>(in), g = dense<double>(grad_out), m = dense<double>(mean), s = dense<double>(invstd), w = dense<double>(weight);
+      const auto x = dense<double>(in), g = dense<double>(grad_out), m = dense<double>(mean), s = dense<double>(invstd),
+                 w = dense<double>(weight);
       const Shape shape(in);
       std::vector<double> result(x.size()), weights(shape.channels), biases(shape.channels);
       for (int64_t c = 0; c < shape.channels; ++c) {

@@ -44,7 +44,8 @@ void forward(const Filter& f, const View& bias, const View& add, bool relu) {
       for (int64_t g = 0; g < f.groups; ++g) {
         const T* source = in.data() + (n * f.groups + g) * f.channels() * plane;
         each_tap(f, [&](int64_t tap, int64_t place, int64_t at) { columns[tap * places + place] = source[at]; });
-        gemm(filters, places, taps, weight.data() + g * filters * taps, columns.data(), out.data() + (n * f.groups + g) * filters * places);
+        gemm(filters, places, taps, weight.data() + g * filters * taps, columns.data(),
+             out.data() + (n * f.groups + g) * filters * places);
       }
   });
   for (size_t i = 0; i < out.size(); ++i) {
@@ -67,7 +68,8 @@ void backward_data(const Filter& f) {
     std::vector<T> columns(taps * places);
     for (int64_t n = first; n < last; ++n)
       for (int64_t g = 0; g < f.groups; ++g) {
-        gemm(taps, places, filters, turned.data() + g * taps * filters, grad_out.data() + (n * f.groups + g) * filters * places, columns.data());
+        gemm(taps, places, filters, turned.data() + g * taps * filters, grad_out.data() + (n * f.groups + g) * filters * places,
+             columns.data());
         T* target = grad_in.data() + (n * f.groups + g) * f.channels() * plane;
         each_tap(f, [&](int64_t tap, int64_t place, int64_t at) { target[at] += columns[tap * places + place]; });
       }

@@ -39,7 +39,8 @@ Filter filter(const Run& call, const Settings& settings, const Tensor& in, const
     require(f.pad[axis] >= 0 && f.stride[axis] > 0 && f.dilation[axis] > 0, "pad, stride or dilation is out of range");
     const int64_t span = f.dilation[axis] * (f.weight.sizes[2 + axis] - 1) + 1;
     const int64_t reach = f.in.sizes[2 + axis] + 2 * f.pad[axis] - span;
-    require(reach >= 0 && f.out.sizes[2 + axis] == reach / f.stride[axis] + 1, "out's height or width is not that of this convolution");
+    require(reach >= 0 && f.out.sizes[2 + axis] == reach / f.stride[axis] + 1,
+            "out's height or width is not that of this convolution");
   }
   return f;
 }
@@ -84,7 +85,8 @@ Status Convolution::SetNdInfo(int count, const int* pad, const int* stride, cons
   dilation_.assign(dilation, dilation + count);
   return Status::SUCCESS;
 }
-Status Convolution::SetNdInfo(std::initializer_list<int> pad, std::initializer_list<int> stride, std::initializer_list<int> dilation) {
+Status Convolution::SetNdInfo(std::initializer_list<int> pad, std::initializer_list<int> stride,
+                              std::initializer_list<int> dilation) {
   if (pad.size() != stride.size() || pad.size() != dilation.size()) return Status::INVALID_PARAMETER;
   return SetNdInfo(static_cast<int>(pad.size()), pad.begin(), stride.begin(), dilation.begin());
 }
@@ -109,15 +111,16 @@ Status Convolution::GetRecommendBackwardDataAlgorithm(Handle& handle, AlgorithmB
     algorithm = recommended<AlgorithmBwdData>(filter(call, {pad_, stride_, dilation_, groups_}, grad_in, weight, grad_out));
   });
 }
-Status Convolution::GetRecommendBackwardFilterAlgorithm(Handle& handle, AlgorithmBwdFilter& algorithm, const Tensor& grad_weight,
-                                                        const Tensor& in, const Tensor& grad_out) const {
+Status Convolution::GetRecommendBackwardFilterAlgorithm(Handle& handle, AlgorithmBwdFilter& algorithm,
+                                                        const Tensor& grad_weight, const Tensor& in,
+                                                        const Tensor& grad_out) const {
   using namespace emulation;
   return run(handle, "mudnn::Convolution", [&](class Run& call) {
     algorithm = recommended<AlgorithmBwdFilter>(filter(call, {pad_, stride_, dilation_, groups_}, in, grad_weight, grad_out));
   });
 }
-Status Convolution::GetForwardWorkspaceSize(Handle& handle, size_t& bytes, const Tensor& out, const Tensor& in, const Tensor& weight,
-                                            Algorithm algorithm) const {
+Status Convolution::GetForwardWorkspaceSize(Handle& handle, size_t& bytes, const Tensor& out, const Tensor& in,
+                                            const Tensor& weight, Algorithm algorithm) const {
   using namespace emulation;
   return run(handle, "mudnn::Convolution", [&](class Run& call) {
     bytes = static_cast<size_t>(workspace_bytes(filter(call, {pad_, stride_, dilation_, groups_}, in, weight, out), algorithm));

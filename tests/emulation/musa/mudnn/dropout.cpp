@@ -48,7 +48,8 @@ Status Dropout::RunDropout(Handle& handle, Tensor& out_tensor, const Tensor& in_
   });
 }
 
-Status Dropout::RunDropoutBwd(Handle& handle, Tensor& grad_in_tensor, const Tensor& grad_out_tensor, const Tensor& mask_tensor) const {
+Status Dropout::RunDropoutBwd(Handle& handle, Tensor& grad_in_tensor, const Tensor& grad_out_tensor,
+                              const Tensor& mask_tensor) const {
   using namespace emulation;
   return run(handle, "mudnn::DropoutBackward", [&](class Run& call) {
     const View grad_in = call.view(grad_in_tensor, "grad_in"), grad_out = call.view(grad_out_tensor, "grad_out"),

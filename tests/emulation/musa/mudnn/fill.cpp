@@ -25,7 +25,8 @@ Status Fill::Run(Handle& handle, Tensor& self_tensor) const {
         std::fill_n(strip, kStrip, real ? T(value.real != 0) : as<T>(value));
         Loop<1>({self}).each([&](const auto& at, const auto& strides, int64_t count) {
           for (int64_t first = 0; first < count; first += kStrip)
-            store(self.type, at[0] + first * strides[0] * self.element_bytes(), strides[0], strip, std::min(kStrip, count - first));
+            store(self.type, at[0] + first * strides[0] * self.element_bytes(), strides[0], strip,
+                  std::min(kStrip, count - first));
         });
       });
     });

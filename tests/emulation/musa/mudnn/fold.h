@@ -50,39 +50,41 @@ void fold(const Split& split, Folder& folder) {
       if (d < 0) return;
     }
   };
-  Loop<3>({split.out, split.kept, second}).each([&](const std::array<char*, 3>& at, const std::array<int64_t, 3>& strides, int64_t count) {
-    for (int64_t first = 0; first < count; first += kStrip) {
-      const int64_t lanes = std::min(kStrip, count - first);
-      const char* from = at[1] + first * strides[1] * in_bytes;
-      // Along kept elements where they lie closer together than reduced ones, else along reduced ones.
-      const bool across = lanes >= 8 && std::abs(strides[1]) < std::abs(reduced.strides[inner]);
-      if (across) {
-        for (int64_t i = 0; i < lanes; ++i) states[i] = folder.start();
-        each_run([&](int64_t offset, int64_t index) {
-          for (int64_t r = 0; r < reduced.sizes[inner]; ++r) {
-            load(numbers, reduced.type, from + (offset + r * reduced.strides[inner]) * in_bytes, strides[1], lanes);
-            for (int64_t i = 0; i < lanes; ++i) folder.add(states[i], numbers[i], index + r);
+  Loop<3>({split.out, split.kept, second})
+      .each([&](const std::array<char*, 3>& at, const std::array<int64_t, 3>& strides, int64_t count) {
+        for (int64_t first = 0; first < count; first += kStrip) {
+          const int64_t lanes = std::min(kStrip, count - first);
+          const char* from = at[1] + first * strides[1] * in_bytes;
+          // Along kept elements where they lie closer together than reduced ones, else along reduced ones.
+          const bool across = lanes >= 8 && std::abs(strides[1]) < std::abs(reduced.strides[inner]);
+          if (across) {
+            for (int64_t i = 0; i < lanes; ++i) states[i] = folder.start();
+            each_run([&](int64_t offset, int64_t index) {
+              for (int64_t r = 0; r < reduced.sizes[inner]; ++r) {
+                load(numbers, reduced.type, from + (offset + r * reduced.strides[inner]) * in_bytes, strides[1], lanes);
+                for (int64_t i = 0; i < lanes; ++i) folder.add(states[i], numbers[i], index + r);
+              }
+            });
           }
-        });
-      }
-      for (int64_t i = 0; i < lanes; ++i) {
-        if (!across) {
-          State state = folder.start();
-          const char* row = from + i * strides[1] * in_bytes;
-          each_run([&](int64_t offset, int64_t index) {
-            for (int64_t r = 0; r < reduced.sizes[inner]; r += kStrip) {
-              const int64_t length = std::min(kStrip, reduced.sizes[inner] - r);
-              load(numbers, reduced.type, row + (offset + r * reduced.strides[inner]) * in_bytes, reduced.strides[inner], length);
-              for (int64_t j = 0; j < length; ++j) folder.add(state, numbers[j], index + r + j);
+          for (int64_t i = 0; i < lanes; ++i) {
+            if (!across) {
+              State state = folder.start();
+              const char* row = from + i * strides[1] * in_bytes;
+              each_run([&](int64_t offset, int64_t index) {
+                for (int64_t r = 0; r < reduced.sizes[inner]; r += kStrip) {
+                  const int64_t length = std::min(kStrip, reduced.sizes[inner] - r);
+                  load(numbers, reduced.type, row + (offset + r * reduced.strides[inner]) * in_bytes, reduced.strides[inner],
+                       length);
+                  for (int64_t j = 0; j < length; ++j) folder.add(state, numbers[j], index + r + j);
+                }
+              });
+              states[i] = state;
             }
-          });
-          states[i] = state;
+            folder.finish(states[i], at[0] + (first + i) * strides[0] * split.out.element_bytes(),
+                          at[2] + (first + i) * strides[2] * second.element_bytes());
+          }
         }
-        folder.finish(states[i], at[0] + (first + i) * strides[0] * split.out.element_bytes(),
-                      at[2] + (first + i) * strides[2] * second.element_bytes());
-      }
-    }
-  });
+      });
 }
 
 }  // namespace musa::dnn::emulation

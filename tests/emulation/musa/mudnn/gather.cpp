@@ -63,7 +63,8 @@ Status GatherX::SetMode(Mode mode) {
 Status GatherX::Run(Handle& handle, Tensor& out_tensor, const Tensor& index_tensor, const Tensor& self_tensor) const {
   using namespace emulation;
   return run(handle, "mudnn::GatherX", [&](class Run& call) {
-    const View out = call.view(out_tensor, "out"), index = call.view(index_tensor, "index"), self = call.view(self_tensor, "self");
+    const View out = call.view(out_tensor, "out"), index = call.view(index_tensor, "index"),
+               self = call.view(self_tensor, "self");
     require_index(index);
     require_dim(axis_, self);
     require_type(out, self.type, "out and self differ in their types");
@@ -76,7 +77,9 @@ Status GatherX::Run(Handle& handle, Tensor& out_tensor, const Tensor& index_tens
     }
     require(out.rank == self.rank + index.rank - 1, "out has self's dimensions with the index's in place of the axis");
     for (int d = 0; d < out.rank; ++d)
-      require(out.sizes[d] == (d < axis_ ? self.sizes[d] : d < axis_ + index.rank ? index.sizes[d - axis_] : self.sizes[d - index.rank + 1]),
+      require(out.sizes[d] == (d < axis_                ? self.sizes[d]
+                               : d < axis_ + index.rank ? index.sizes[d - axis_]
+                                                        : self.sizes[d - index.rank + 1]),
               "out has self's sizes with the index's in place of the axis");
     if (out.elements() > 0) call.launch([=, axis = axis_] { gather_slices(out, index, self, axis); });
   });

@@ -24,7 +24,8 @@ Status GroupNorm::Run(Handle& handle, Tensor& out_tensor, Tensor& mean_tensor, T
   using namespace emulation;
   return run(handle, "mudnn::GroupNorm", [&](class Run& call) {
     const View out = call.view(out_tensor, "out"), mean = call.view(mean_tensor, "mean"), rstd = call.view(rstd_tensor, "rstd"),
-               in = call.view(in_tensor, "in"), weight = call.optional(weight_tensor, "weight"), bias = call.optional(bias_tensor, "bias");
+               in = call.view(in_tensor, "in"), weight = call.optional(weight_tensor, "weight"),
+               bias = call.optional(bias_tensor, "bias");
     require_float(in);
     require_type(out, in.type, "out and in differ in their types");
     require(out.same_sizes(in), "out and in differ in their sizes");
@@ -38,7 +39,8 @@ Status GroupNorm::Run(Handle& handle, Tensor& out_tensor, Tensor& mean_tensor, T
       require(view->elements() == rows, "mean and rstd have one number for each sample and group");
     }
     for (const View* view : {&weight, &bias})
-      if (*view) require(is_float(view->type) && view->elements() == channels, "weight and bias have one number for each channel");
+      if (*view)
+        require(is_float(view->type) && view->elements() == channels, "weight and bias have one number for each channel");
     call.launch([=, epsilon = epsilon_] {
       std::vector<double> x = dense<double>(in), means(rows), rstds(rows);
       const auto w = dense<double>(weight), b = dense<double>(bias);

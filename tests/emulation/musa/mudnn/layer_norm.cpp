@@ -64,8 +64,8 @@ struct Gradient {
 };
 
 void backward(const Gradient& n) {
-  const auto x = dense<double>(n.in), g = dense<double>(n.grad_out), means = dense<double>(n.mean), rstds = dense<double>(n.rstd),
-             weight = dense<double>(n.weight);
+  const auto x = dense<double>(n.in), g = dense<double>(n.grad_out), means = dense<double>(n.mean),
+             rstds = dense<double>(n.rstd), weight = dense<double>(n.weight);
   std::vector<double> grad_in(x.size()), grad_weight(n.size), grad_bias(n.size), scaled(n.size), centred(n.size);
   const double count = static_cast<double>(n.size);
   for (size_t row = 0; row < means.size(); ++row) {
@@ -123,13 +123,20 @@ Status LayerNorm::RunBwd(Handle& handle, Tensor& grad_in, Tensor& grad_weight, T
                          const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::LayerNormBackward", [&](class Run& call) {
-    Gradient n{call.optional(grad_in, "grad_in"), call.optional(grad_weight, "grad_weight"), call.optional(grad_bias, "grad_bias"),
-               call.view(grad_out, "grad_out"), call.view(in, "in"), call.view(mean, "mean"), call.view(rstd, "rstd"),
-               call.optional(weight, "weight"), 0};
+    Gradient n{call.optional(grad_in, "grad_in"),
+               call.optional(grad_weight, "grad_weight"),
+               call.optional(grad_bias, "grad_bias"),
+               call.view(grad_out, "grad_out"),
+               call.view(in, "in"),
+               call.view(mean, "mean"),
+               call.view(rstd, "rstd"),
+               call.optional(weight, "weight"),
+               0};
     n.size = group_size(n.in, axes_);
     require_floats({&n.in, &n.grad_in, &n.grad_weight, &n.grad_bias, &n.grad_out, &n.mean, &n.rstd, &n.weight});
-    require(n.grad_out.same_sizes(n.in) && (!n.grad_in || n.grad_in.same_sizes(n.in)), "the gradients and in differ in their sizes");
-    if (n.in.elements() == 0) return;
+    require(n.grad_out.same_sizes(n.in) && (!n.grad_in || n.grad_in.same_sizes(n.in)),
+            "the gradients and in differ in their sizes");
+    if (n.size == 0) return;  // without rows the gradients of weight and bias are zeros
     for (const View* view : {&n.mean, &n.rstd}) require_elements(*view, n.in.elements() / n.size);
     for (const View* view : {&n.grad_weight, &n.grad_bias, &n.weight}) require_elements(*view, n.size);
     call.workspace(memory, 2 * n.size * 4);
@@ -150,8 +157,15 @@ Status RMSNorm::SetEpsilon(double epsilon) {
 Status RMSNorm::Run(Handle& handle, Tensor& out, Tensor& rstd, const Tensor& in, const Tensor& weight) const {
   using namespace emulation;
   return run(handle, "mudnn::RMSNorm", [&](class Run& call) {
-    Normal n{call.view(out, "out"), {}, call.optional(rstd, "rstd"), call.view(in, "in"), call.optional(weight, "weight"), {}, 0,
-             epsilon_, false};
+    Normal n{call.view(out, "out"),
+             {},
+             call.optional(rstd, "rstd"),
+             call.view(in, "in"),
+             call.optional(weight, "weight"),
+             {},
+             0,
+             epsilon_,
+             false};
     n.size = group_size(n.in, axes_);
     require_floats({&n.in, &n.rstd, &n.weight});
     require_type(n.out, n.in.type, "out and in differ in their types");

@@ -27,7 +27,8 @@ class Loop {
       if (views[0].sizes[d] != 1) order[used++] = d;
     std::stable_sort(order.begin(), order.begin() + used, [&](int a, int b) {
       for (const View& view : views)
-        if (std::abs(view.strides[a]) != std::abs(view.strides[b])) return std::abs(view.strides[a]) < std::abs(view.strides[b]);
+        if (std::abs(view.strides[a]) != std::abs(view.strides[b]))
+          return std::abs(view.strides[a]) < std::abs(view.strides[b]);
       return false;
     });
     for (int i = 0; i < used; ++i) {

@@ -60,8 +60,9 @@ void queue(Run& call, int rank, bool transpose_left, bool transpose_right, Produ
   };
   if (transpose_left) transpose(left);
   if (transpose_right) transpose(right);
-  require(out.sizes[row] == left.sizes[row] && out.sizes[column] == right.sizes[column] && left.sizes[column] == right.sizes[row],
-          "the matrices' sizes do not fit");
+  require(
+      out.sizes[row] == left.sizes[row] && out.sizes[column] == right.sizes[column] && left.sizes[column] == right.sizes[row],
+      "the matrices' sizes do not fit");
   require(rank == 2 || (out.sizes[0] == left.sizes[0] && out.sizes[0] == right.sizes[0]), "the batches differ in size");
   require(out.type == left.type && out.type == right.type, "out, left and right differ in their types", Status::NOT_SUPPORTED);
   require(out.type != Tensor::Type::BOOL, "products are not for BOOL", Status::NOT_SUPPORTED);

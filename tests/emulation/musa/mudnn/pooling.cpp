@@ -14,7 +14,9 @@ struct Window {
   std::array<int64_t, 2> kernel{}, pad{}, stride{}, dilation{}, in{}, out{};  // height, width
   int64_t divisor = 0;
 
-  bool adaptive() const { return mode == Mode::GLOBAL_AVGPOOL || mode == Mode::ADAPTIVE_AVGPOOL || mode == Mode::ADAPTIVE_MAXPOOL; }
+  bool adaptive() const {
+    return mode == Mode::GLOBAL_AVGPOOL || mode == Mode::ADAPTIVE_AVGPOOL || mode == Mode::ADAPTIVE_MAXPOOL;
+  }
   bool largest() const { return mode == Mode::MAXPOOL || mode == Mode::ADAPTIVE_MAXPOOL; }
   // First position (may lie in the padding), end and step along an axis.
   std::array<int64_t, 3> range(int axis, int64_t place) const {
@@ -37,7 +39,8 @@ struct Window {
     }
     if (divisor) return static_cast<double>(divisor);
     if (mode != Mode::AVGPOOL_COUNT_PAD) return static_cast<double>(inside);
-    return static_cast<double>((std::min(rows[1], in[0] + pad[0]) - rows[0]) * (std::min(columns[1], in[1] + pad[1]) - columns[0]));
+    return static_cast<double>((std::min(rows[1], in[0] + pad[0]) - rows[0]) *
+                               (std::min(columns[1], in[1] + pad[1]) - columns[0]));
   }
 };
 
@@ -52,12 +55,14 @@ Window window(Mode mode, const View& in, const View& out, const std::vector<int>
     result.out[axis] = out.sizes[2 + axis];
     if (result.adaptive()) continue;
     require(kernel.size() == 2, "SetNdInfo was not called with two dimensions");
-    require(kernel[axis] > 0 && stride[axis] > 0 && dilation[axis] > 0 && pad[axis] >= 0, "kernel, stride and dilation are positive");
+    require(kernel[axis] > 0 && stride[axis] > 0 && dilation[axis] > 0 && pad[axis] >= 0,
+            "kernel, stride and dilation are positive");
     result.kernel[axis] = kernel[axis];
     result.pad[axis] = pad[axis];
     result.stride[axis] = stride[axis];
     result.dilation[axis] = dilation[axis];
-    require(out.elements() == 0 || (result.out[axis] - 1) * stride[axis] - pad[axis] < result.in[axis], "out reaches beyond in");
+    require(out.elements() == 0 || (result.out[axis] - 1) * stride[axis] - pad[axis] < result.in[axis],
+            "out reaches beyond in");
   }
   return result;
 }
@@ -125,7 +130,8 @@ Status Pooling::SetNdInfo(int count, const int* kernel, const int* pad, const in
 }
 Status Pooling::SetNdInfo(std::initializer_list<int> kernel, std::initializer_list<int> pad, std::initializer_list<int> stride,
                           std::initializer_list<int> dilation) {
-  if (kernel.size() != pad.size() || kernel.size() != stride.size() || kernel.size() != dilation.size()) return Status::INVALID_PARAMETER;
+  if (kernel.size() != pad.size() || kernel.size() != stride.size() || kernel.size() != dilation.size())
+    return Status::INVALID_PARAMETER;
   return SetNdInfo(static_cast<int>(kernel.size()), kernel.begin(), pad.begin(), stride.begin(), dilation.begin());
 }
 Status Pooling::SetDivisor(int divisor) {
@@ -149,10 +155,12 @@ Status Pooling::Run(Handle& handle, Tensor& out_tensor, const Tensor& in_tensor,
   });
 }
 
-Status Pooling::RunBwd(Handle& handle, Tensor& grad_in_tensor, const Tensor& grad_out_tensor, const Tensor& indices_tensor) const {
+Status Pooling::RunBwd(Handle& handle, Tensor& grad_in_tensor, const Tensor& grad_out_tensor,
+                       const Tensor& indices_tensor) const {
   using namespace emulation;
   return run(handle, "mudnn::PoolingBackward", [&](class Run& call) {
-    const View grad_in = channels_first(call.view(grad_in_tensor, "grad_in")), grad_out = channels_first(call.view(grad_out_tensor, "grad_out")),
+    const View grad_in = channels_first(call.view(grad_in_tensor, "grad_in")),
+               grad_out = channels_first(call.view(grad_out_tensor, "grad_out")),
                indices = channels_first(call.optional(indices_tensor, "indices"));
     require_float(grad_out);
     require_type(grad_in, grad_out.type, "the gradients differ in their types");

@@ -96,7 +96,8 @@ void norm(const Split& split, double order) {
   const double inf = std::numeric_limits<double>::infinity();
   if (order == 0) return simple(split, 0.0, [](double s, double x) { return s + (x != 0); }, same);
   if (order == 1) return simple(split, 0.0, [](double s, double x) { return s + std::fabs(x); }, same);
-  if (order == 2) return simple(split, 0.0, [](double s, double x) { return s + x * x; }, [](double s) { return std::sqrt(s); });
+  if (order == 2)
+    return simple(split, 0.0, [](double s, double x) { return s + x * x; }, [](double s) { return std::sqrt(s); });
   if (order == inf) return simple(split, 0.0, [](double s, double x) { return maximum(s, std::fabs(x)); }, same);
   if (order == -inf) return simple(split, inf, [](double s, double x) { return minimum(s, std::fabs(x)); }, same);
   simple(split, 0.0, [=](double s, double x) { return s + std::pow(std::fabs(x), order); },
@@ -240,14 +241,16 @@ Status Reduce::Run(Handle& handle, Tensor& out_tensor, const Tensor& in_tensor, 
   });
 }
 
-Status Reduce::RunIndices(Handle& handle, Tensor& indices_tensor, const Tensor& in_tensor, const MemoryMaintainer& memory) const {
+Status Reduce::RunIndices(Handle& handle, Tensor& indices_tensor, const Tensor& in_tensor,
+                          const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::Reduce", [&](class Run& call) {
     const View indices = call.view(indices_tensor, "indices"), in = call.view(in_tensor, "in");
     require(dims_.size() == 1, "indices are along one dimension");
     require(mode_ == Mode::MAX || mode_ == Mode::MIN, "only MAX and MIN have indices", Status::NOT_SUPPORTED);
     require(in.type != Tensor::Type::BOOL, "arithmetic is not for BOOL", Status::NOT_SUPPORTED);
-    require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32", Status::NOT_SUPPORTED);
+    require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32",
+            Status::NOT_SUPPORTED);
     Split split = split_up(in, dims_, indices, {});
     if (indices.elements() == 0) return;
     require(in.elements() > 0, "nothing has no maximum or minimum");
@@ -266,12 +269,14 @@ Status Reduce::RunWithIndices(Handle& handle, Tensor& values_tensor, Tensor& ind
                               const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::Reduce", [&](class Run& call) {
-    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"), in = call.view(in_tensor, "in");
+    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"),
+               in = call.view(in_tensor, "in");
     require(dims_.size() == 1, "indices are along one dimension");
     require(mode_ == Mode::MAX || mode_ == Mode::MIN, "only MAX and MIN have indices", Status::NOT_SUPPORTED);
     require(in.type != Tensor::Type::BOOL, "arithmetic is not for BOOL", Status::NOT_SUPPORTED);
     require_type(values, in.type, "values and in differ in their types");
-    require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32", Status::NOT_SUPPORTED);
+    require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32",
+            Status::NOT_SUPPORTED);
     Split split = split_up(in, dims_, values, indices);
     if (values.elements() == 0) return;
     require(in.elements() > 0, "nothing has no maximum or minimum");

@@ -21,8 +21,8 @@ void require_extent(const void* address, int64_t low, int64_t high, int device, 
   const auto block = ::emulation::find_block(address);
   if (!block) refuse(Status::INVALID_PARAMETER, who + " is not in live device memory");
   if (block->device != device)
-    refuse(Status::INVALID_PARAMETER, who + " is memory of device " + std::to_string(block->device) + ", and the handle is for device " +
-                                          std::to_string(device));
+    refuse(Status::INVALID_PARAMETER, who + " is memory of device " + std::to_string(block->device) +
+                                          ", and the handle is for device " + std::to_string(device));
   const int64_t start = static_cast<const char*>(address) - static_cast<const char*>(block->base);
   if (start + low < 0 || start + high > static_cast<int64_t>(block->bytes))
     refuse(Status::INVALID_PARAMETER, who + " reaches out of its allocation: its sizes and strides are wrong");
@@ -33,7 +33,9 @@ void require_extent(const void* address, int64_t low, int64_t high, int device, 
 void refuse(Status status, std::string reason) { throw Refusal{status, std::move(reason)}; }
 
 Status refused(const char* name, const Refusal& refusal) {
-  if (logging()) std::fprintf(stderr, "mudnn (emulated): %s: status %d: %s\n", name, static_cast<int>(refusal.status), refusal.reason.c_str());
+  if (logging())
+    std::fprintf(stderr, "mudnn (emulated): %s: status %d: %s\n", name, static_cast<int>(refusal.status),
+                 refusal.reason.c_str());
   return refusal.status;
 }
 
@@ -108,7 +110,8 @@ void Run::workspace(const MemoryMaintainer& memory, int64_t bytes) {
 }
 
 void Run::launch(std::function<void()> work) {
-  require(::emulation::launch(Inspect::stream(handle_), name_, std::move(work)), "the handle's stream is none", Status::EXECUTION_FAILED);
+  require(::emulation::launch(Inspect::stream(handle_), name_, std::move(work)), "the handle's stream is none",
+          Status::EXECUTION_FAILED);
 }
 
 }  // namespace musa::dnn::emulation

@@ -47,7 +47,8 @@ Status Scatter::Run(Handle& handle, Tensor& out_tensor, const Tensor& index_tens
     require(mode_ == Mode::UPDATE_ONLY || out.type != Tensor::Type::BOOL, "arithmetic is not for BOOL", Status::NOT_SUPPORTED);
     require(index.rank == out.rank && src.rank == out.rank, "out, index and src differ in their ranks");
     for (int d = 0; d < out.rank; ++d)
-      require(index.sizes[d] <= src.sizes[d] && (d == dim || index.sizes[d] <= out.sizes[d]), "index is larger than src or out");
+      require(index.sizes[d] <= src.sizes[d] && (d == dim || index.sizes[d] <= out.sizes[d]),
+              "index is larger than src or out");
     if (index.elements() == 0) return;
     call.workspace(memory, index.elements() * 8);
     call.launch([=, sum = mode_ == Mode::ADD] { scatter(out, index, src, dim, sum); });

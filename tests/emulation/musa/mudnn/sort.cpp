@@ -40,7 +40,8 @@ void order_lines(const View& values, const View& indices, const View& in, int di
 void check(const View& values, const View& indices, const View& in, int dim) {
   require_dim(dim, in);
   require_type(values, in.type, "values and in differ in their types");
-  require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32", Status::NOT_SUPPORTED);
+  require(indices.type == Tensor::Type::INT64 || indices.type == Tensor::Type::INT32, "indices are INT64 or INT32",
+          Status::NOT_SUPPORTED);
   require(same_but(dim, values, in) && values.same_sizes(indices), "values and indices do not have in's sizes");
 }
 
@@ -64,7 +65,8 @@ Status Sort::Run(Handle& handle, Tensor& values_tensor, Tensor& indices_tensor, 
                  const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::Sort", [&](class Run& call) {
-    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"), in = call.view(in_tensor, "in");
+    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"),
+               in = call.view(in_tensor, "in");
     check(values, indices, in, dim_);
     require(values.same_sizes(in), "values and in differ in their sizes");
     if (in.elements() == 0) return;
@@ -94,9 +96,11 @@ Status TopK::Run(Handle& handle, Tensor& values_tensor, Tensor& indices_tensor, 
                  const MemoryMaintainer& memory) const {
   using namespace emulation;
   return run(handle, "mudnn::TopK", [&](class Run& call) {
-    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"), in = call.view(in_tensor, "in");
+    const View values = call.view(values_tensor, "values"), indices = call.view(indices_tensor, "indices"),
+               in = call.view(in_tensor, "in");
     check(values, indices, in, dim_);
-    require(k_ >= 0 && k_ <= in.sizes[dim_] && values.sizes[dim_] == k_, "k is not the size of the results along the dimension");
+    require(k_ >= 0 && k_ <= in.sizes[dim_] && values.sizes[dim_] == k_,
+            "k is not the size of the results along the dimension");
     if (values.elements() == 0) return;
     call.workspace(memory, in.elements() * (in.element_bytes() + 8));
     call.launch([=, dim = dim_, largest = largest_] { order_lines(values, indices, in, dim, largest); });

@@ -12,34 +12,12 @@ namespace musa::dnn::emulation {
 
 constexpr int64_t kStrip = 256;  // elements
 
-// to[i] = from[i * stride], stride in elements.
+// to[i] = from[i * stride], stride in elements; Compute is float, double, int64_t, uint64_t, or uint8_t for truth values.
 template <class Compute>
-void load(Compute* to, Tensor::Type type, const char* from, int64_t stride, int64_t count) {
-  with_element(type, [&](auto tag) {
-    using Element = decltype(tag);
-    const Element* source = reinterpret_cast<const Element*>(from);
-    if (stride == 1) {
-      for (int64_t i = 0; i < count; ++i) to[i] = convert<Compute>(source[i]);
-    } else if (stride == 0) {
-      std::fill_n(to, count, convert<Compute>(*source));
-    } else {
-      for (int64_t i = 0; i < count; ++i) to[i] = convert<Compute>(source[i * stride]);
-    }
-  });
-}
-
+void load(Compute* to, Tensor::Type type, const char* from, int64_t stride, int64_t count);
+// to[i * stride] = from[i]
 template <class Compute>
-void store(Tensor::Type type, char* to, int64_t stride, const Compute* from, int64_t count) {
-  with_element(type, [&](auto tag) {
-    using Element = decltype(tag);
-    Element* target = reinterpret_cast<Element*>(to);
-    if (stride == 1) {
-      for (int64_t i = 0; i < count; ++i) target[i] = convert<Element>(from[i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) target[i * stride] = convert<Element>(from[i]);
-    }
-  });
-}
+void store(Tensor::Type type, char* to, int64_t stride, const Compute* from, int64_t count);
 
 template <class Compute>
 Compute load_one(const View& view, int64_t offset) {

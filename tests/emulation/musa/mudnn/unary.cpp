@@ -85,8 +85,14 @@ void transcendental(Mode mode, T alpha, T beta, const View& out, const View& in)
 
 bool is_test(Mode mode) {
   switch (mode) {
-    case Mode::EQ: case Mode::NE: case Mode::LT: case Mode::LE: case Mode::GT: case Mode::GE: case Mode::IS_INF: case Mode::IS_NAN:
-      return true;
+    case Mode::EQ:
+    case Mode::NE:
+    case Mode::LT:
+    case Mode::LE:
+    case Mode::GT:
+    case Mode::GE:
+    case Mode::IS_INF:
+    case Mode::IS_NAN: return true;
     default: return false;
   }
 }
