@@ -36,6 +36,9 @@ void softmax_backward(const at::Tensor& grad_input, const at::Tensor& grad, cons
                       SoftmaxMode mode);
 
 // moving.cpp
+// Declines an index outside [0, size): on the card it would end all work on the device, on the CPU it is an error that names it.
+// Waits for the index.
+void require_range(const at::Tensor& index, int64_t size);
 void scan(const at::Tensor& out, const at::Tensor& self, int64_t dim, dnn::Cum::Mode mode);
 void gather(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index);
 void scatter(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,

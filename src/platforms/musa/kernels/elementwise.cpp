@@ -3,6 +3,8 @@
 
 #include "pointwise.h"
 
+#include <cmath>
+
 namespace torch_fl::mudnn {
 namespace {
 
@@ -144,6 +146,22 @@ void divide(TensorIteratorBase& iterator, std::optional<std::string_view> roundi
 }
 
 void negate(TensorIteratorBase& iterator) { unary(iterator, UnaryMode::MUL, Scalar(-1)); }
+
+void interpolate(TensorIteratorBase& iterator, const Scalar& weight) {
+  Pointwise work(iterator);
+  if (work.empty()) return;
+  if (weight.isComplex() || work.integral()) throw Decline("an interpolation that is not of real numbers");
+  const double w = weight.to<double>();
+  const dnn::Tensor self = work.in(0), end = work.in(1);
+  dnn::Tensor way = work.temporary();
+  work.run(BinaryMode::SUB_ALPHA, way, end, self, Scalar(1.0));
+  if (std::abs(w) < 0.5) {
+    work.run(BinaryMode::ADD_ALPHA, work.out(), self, way, Scalar(w));
+  } else {
+    work.run(BinaryMode::SUB_ALPHA, work.out(), end, way, Scalar(1 - w));
+  }
+  work.finish();
+}
 
 void expm1(TensorIteratorBase& iterator) {
   // In half a power near 1 has lost what the difference needs.

@@ -7,7 +7,6 @@ A table is a list of groups. `operators` maps an operator, "name.overload" as it
 structured class, an iterator for those that have one; `self`, `dim` and so on are its arguments.
 
     iterator = "..."       for operators that PyTorch has not structured: makes the iterator, whose output is `result`
-    composed = true        PyTorch's own composition of other operators serves them: their parts are routed, not they
 """
 
 import argparse
@@ -103,51 +102,25 @@ def iterator_body(form: FunctionSchema, iterator: str, call: str) -> str:
     return f"at::Tensor result = {result};\n  auto op = {iterator};\n  {call};\n  return {value};"
 
 
-def composed_body(operator: Operator, form: FunctionSchema) -> str:
-    names = [a.name for a in form.arguments.flat_all if a not in form.arguments.out]
-    if form.kind() == SchemaKind.out:
-        name, names = f"{operator.base}_out", [a.name for a in form.arguments.out] + names
-    else:
-        name = str(form.name.name)
-    return f"return at::compositeexplicitautograd::{name}({', '.join(names)});"
-
-
-def has_composition(aten: Path, form: FunctionSchema) -> bool:
-    """Whether PyTorch composes this form (and not only some other form of the operator) explicitly."""
-    header = aten / "ATen" / "ops" / f"{form.name.name.base}_compositeexplicitautograd_dispatch.h"
-    signature = DispatcherSignature.from_schema(form, symint=False)
-    name = f"{form.name.name.base}_out" if form.kind() == SchemaKind.out else str(form.name.name)
-    types = {re.sub(r"\s+", "", a.type) for a in signature.arguments()}
-    for declared in re.findall(rf"TORCH_API .*[ &]{name}\((.*)\);", header.read_text()):
-        if all(t in re.sub(r"\s+", "", declared) for t in types):
-            return True
-    return False
-
-
 def write(aten: Path, table: Path) -> tuple[str, list[str]]:
     functions, entries, includes = [], [], set()
     for group in tomllib.loads(table.read_text())["group"]:
         for name, mode in group["operators"].items():
             operator = read_operator(aten, name, table)
             call = group.get("call", "{}").replace("{}", mode)
-            composed, iterator = group.get("composed", False), group.get("iterator")
-            if not composed and not iterator and operator.structured is None:
+            iterator = group.get("iterator")
+            if not iterator and operator.structured is None:
                 raise SystemExit(f"{table}: {name} is not structured in this PyTorch; its group needs `iterator`")
             for form in operator.forms:
-                if composed and not has_composition(aten, form):
-                    continue
-                if composed:
-                    body = composed_body(operator, form)
-                elif iterator:
+                if iterator:
                     body = iterator_body(form, iterator, call)
                 else:
                     body = structured_body(operator, form, call)
                 signature = DispatcherSignature.from_schema(form, symint=False)
                 functions.append(f"{signature.decl(identifier(form))} {{\n  {body}\n}}\n")
-                entries.append(f'  table.add<"{form.name}", &{identifier(form)}>({{.may_decline = {str(not composed).lower()}}});')
-            part = "compositeexplicitautograd_dispatch" if composed else "meta"
-            if composed or not iterator:
-                includes.add(f"#include <ATen/ops/{operator.base}_{part}.h>")
+                entries.append(f'  table.add<"{form.name}", &{identifier(form)}>({{.may_decline = true}});')
+            if not iterator:
+                includes.add(f"#include <ATen/ops/{operator.base}_meta.h>")
     head = HEAD.format(table=table.stem, includes="\n".join(sorted(includes)))
     tail = f"}}  // namespace\n\nvoid add_{table.stem}(KernelTable& table) {{\n" + "\n".join(entries) + "\n}\n\n}  // namespace torch_fl::mudnn\n"
     return head + "\n".join(functions) + "\n" + tail, entries

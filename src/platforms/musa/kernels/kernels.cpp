@@ -4,6 +4,7 @@
 FLAGOS_KERNELS("musa", table) {
   using namespace torch_fl::mudnn;
   add_tables(table);
+  add_composed(table);
   add_copy_and_fill(table);
   add_selection(table);
   add_statistics(table);

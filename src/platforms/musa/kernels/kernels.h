@@ -7,6 +7,7 @@
 namespace torch_fl::mudnn {
 
 void add_tables(KernelTable& table);  // generate.py
+void add_composed(KernelTable& table);
 void add_copy_and_fill(KernelTable& table);
 void add_selection(KernelTable& table);
 void add_statistics(KernelTable& table);

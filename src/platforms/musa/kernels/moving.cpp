@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/WrapDimUtils.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
 #include <ATen/ops/empty.h>
 
 #include "bodies.h"
@@ -35,6 +37,11 @@ void refuse_scatter(const Tensor& out, const Tensor& index) {
 
 }  // namespace
 
+void require_range(const Tensor& index, int64_t size) {
+  if (index.numel() == 0) return;
+  if (index.amin().item<int64_t>() < 0 || index.amax().item<int64_t>() >= size) throw Decline("an index out of range");
+}
+
 void scan(const Tensor& out, const Tensor& self, int64_t dim, dnn::Cum::Mode mode) {
   type_of(self.scalar_type());
   type_of(out.scalar_type());
@@ -52,6 +59,7 @@ void scan(const Tensor& out, const Tensor& self, int64_t dim, dnn::Cum::Mode mod
 void gather(const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
   refuse_scatter(self, index);
   if (out.numel() == 0) return;
+  require_range(index, self.size(dim));
   Session session(out);
   dnn::GatherX operation;
   check(operation.SetMode(dnn::GatherX::Mode::GATHER_ELEMENTS), "GatherX::SetMode");
@@ -66,6 +74,7 @@ void scatter(const Tensor& out, const Tensor& self, int64_t dim, const Tensor& i
   if (mode == ScatterMode::ADD && out.scalar_type() == at::kBool) throw Decline("mudnn adds numbers, not bool");
   if (source.dim() != out.dim()) throw Decline("a source of rank 0");
   if (out.numel() == 0) return;
+  require_range(index, out.size(dim));
   Session session(out);
   start_from(session, out, self);
   if (index.numel() == 0) return;

@@ -80,6 +80,8 @@ void add(at::TensorIteratorBase& iterator, const at::Scalar& alpha);
 void subtract(at::TensorIteratorBase& iterator, const at::Scalar& alpha);
 void divide(at::TensorIteratorBase& iterator, std::optional<std::string_view> rounding);
 void negate(at::TensorIteratorBase& iterator);
+// self + weight * (end - self), from the nearer end.
+void interpolate(at::TensorIteratorBase& iterator, const at::Scalar& weight);
 void expm1(at::TensorIteratorBase& iterator);
 // out = mode(gradient, saved): the order in which mudnn takes them.
 void backward(at::TensorIteratorBase& iterator, BinaryMode mode, const std::optional<at::Scalar>& alpha = std::nullopt);

@@ -101,6 +101,7 @@ Tensor& index_select_out(const Tensor& self, int64_t dim, const Tensor& index, T
   if (index.device() != self.device() || out.device() != self.device()) throw Decline("operands of several devices");
   if (out.scalar_type() != self.scalar_type()) throw Decline("an out tensor of another type");
   dim = at::maybe_wrap_dim(dim, self.dim());
+  require_range(index, self.size(dim));
   at::DimVector sizes(self.sizes());
   sizes[dim] = index.numel();
   at::native::resize_output(out, sizes);
@@ -137,6 +138,7 @@ void index_add_into(const Tensor& out, const Tensor& self, int64_t dim, const Te
   if (self.scalar_type() == at::kBool) throw Decline("mudnn adds numbers, not bool");
   if (!alpha.equal(1)) throw Decline("a factor");
   if (self.dim() == 0 || source.dim() != self.dim() || !is_index(index)) throw Decline("an operand of rank 0");
+  require_range(index, out.size(dim));
   Session session(out);
   if (!out.is_same(self)) out.copy_(self);
   if (out.numel() == 0 || index.numel() == 0) return;
@@ -164,6 +166,7 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64
   const int64_t width = grad.size(-1);
   Tensor result = at::zeros({rows, width}, grad.options());
   if (grad.numel() == 0) return result;
+  require_range(indices, rows);
   Session session(grad);
   add_rows(session, result, 0, indices.reshape({-1}), grad.reshape({-1, width}));
   if (padding >= 0) result.select(0, padding).zero_();

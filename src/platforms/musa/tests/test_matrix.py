@@ -44,7 +44,7 @@ def test_in_place_out_and_sums_of_nothing(native):
 
 def test_dot_and_mv(native):
     native("dot", torch.dot, torch.randn(9), torch.randn(9))
-    native("addmv.out", torch.mv, torch.randn(4, 9), torch.randn(9))
+    native("addmv_", torch.mv, torch.randn(4, 9), torch.randn(9))
 
 
 def test_linear_with_gradients(native):

@@ -99,3 +99,19 @@ def test_kernels_run_on_the_current_stream():
         y = (x @ x).sum(1)
     stream.synchronize()
     assert torch.equal(y.cpu(), torch.full((256,), 4.0 * 256 * 256))
+
+
+@pytest.mark.parametrize("name", ["index_select", "gather", "scatter_add", "index_add", "embedding"])
+def test_an_index_out_of_range_is_an_error_and_leaves_the_device_alive(name):
+    x, bad = torch.ones(3, 4, device=DEVICE), torch.tensor([0, 3, 9], device=DEVICE)
+    square = bad.view(3, 1).expand(3, 4)
+    calls = {
+        "index_select": lambda: torch.index_select(x, 0, bad),
+        "gather": lambda: torch.gather(x, 0, square),
+        "scatter_add": lambda: torch.scatter_add(x, 0, square, x),
+        "index_add": lambda: torch.index_add(x, 0, bad, x),
+        "embedding": lambda: torch.nn.functional.embedding(bad, x),
+    }
+    with pytest.raises((IndexError, RuntimeError), match="index|range|bounds"):
+        calls[name]()
+    assert torch.equal(x.cpu(), torch.ones(3, 4))

@@ -103,7 +103,7 @@ def test_dropout_and_its_gradient(backends):
     y.sum().backward()
     assert backends("native_dropout") == backends("native_dropout_backward") == {"musa"}
     kept = y.detach().cpu()
-    assert set(kept.unique().tolist()) == {0.0, pytest.approx(4 / 3)}
+    assert kept.unique().tolist() == pytest.approx([0.0, 4 / 3])
     assert (kept > 0).double().mean() == pytest.approx(0.75, abs=0.02)
     assert torch.equal(x.grad.cpu(), kept)
     assert torch.equal(torch.nn.functional.dropout(x, 1.0).detach().cpu(), torch.zeros(COUNT))
