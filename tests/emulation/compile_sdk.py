@@ -1,4 +1,4 @@
-"""Compiles the libraries of an emulated SDK, and a platform's device library on it, with the compiler alone (no CMake, no torch).
+"""Compiles an emulated SDK's runtime, and a platform's device library on it, with the compiler alone (no CMake, no torch).
 
 For tests that need these libraries and nothing else. What is compiled is what the CMakeLists.txt say; FLAGOS_EMULATED_LIBRARIES
 names a folder that has them already.
@@ -63,6 +63,15 @@ def library(folder: Path, name: str, sources: list[Path], options: list[str]) ->
 
 
 def link(folder: Path, output: str, sources: list[Path], options: list[str]) -> None:
-    flags = ["-std=c++20", "-O1", "-fPIC", "-shared", "-pthread", f"-L{folder}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs,-z,nodelete"]
+    flags = [
+        "-std=c++20",
+        "-O1",
+        "-fPIC",
+        "-shared",
+        "-pthread",
+        f"-L{folder}",
+        "-Wl,-rpath,$ORIGIN",
+        "-Wl,-z,defs,-z,nodelete",
+    ]
     command = [os.environ.get("CXX", "c++"), *flags, *map(str, sources), *options, "-o", str(folder / output)]
     subprocess.run(command, check=True)

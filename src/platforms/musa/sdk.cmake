@@ -28,8 +28,8 @@ if(NOT MUSA_INCLUDE_DIR OR _musa_missing)
   endif()
   list(JOIN _musa_missing ", " _musa_missing)
   list(JOIN _musa_roots ", " _musa_roots)
-  message(FATAL_ERROR "TORCH_FL_PLATFORM=musa needs the MUSA toolkit: ${_musa_missing} not found in ${_musa_roots}; set MUSA_HOME "
-    "to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
+  message(FATAL_ERROR "TORCH_FL_PLATFORM=musa needs the MUSA toolkit: ${_musa_missing} not found in ${_musa_roots}; set "
+    "MUSA_HOME to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
 endif()
 
 if(NOT TORCH_FL_SDK_RUN_PATH)

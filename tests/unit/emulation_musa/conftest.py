@@ -30,7 +30,9 @@ def run(folder: Path):
         clean |= {"PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1", "EMULATED_LIBRARIES": str(folder)}
         clean |= {"FLAGOS_HOST_MEMORY": "64MiB"} | settings
         script = "from musa_sdk import *\n" + textwrap.dedent(source)
-        return subprocess.run([sys.executable, "-c", script], env=clean, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            [sys.executable, "-c", script], env=clean, capture_output=True, text=True, timeout=60, check=False
+        )
 
     return run_
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from ctypes import byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+
+# ruff: noqa: F401 (some are for the scripts that import everything from here)
+from ctypes import byref, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 FOLDER = os.environ["EMULATED_LIBRARIES"]
 rt = ctypes.CDLL(f"{FOLDER}/libmusart.so.5")

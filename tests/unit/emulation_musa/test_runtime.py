@@ -41,7 +41,7 @@ def test_kinds_of_memory(printed):
     mapped = made(rt.musaHostGetDevicePointer, plain, 0)
     print(register, attributes(plain_address + 4095).type, attributes(plain_address + 4096).type, mapped.value == plain_address)
     print([rt.musaHostUnregister(plain) for _ in range(2)], attributes(plain_address).type)
-    print(rt.musaFreeHost(pinned), rt.musaFreeHost(flagged), rt.musaFreeHost(plain), rt.musaFree(block), rt.musaFree(block), rt.musaFree(None))
+    print(*map(rt.musaFreeHost, (pinned, flagged, plain)), *map(rt.musaFree, (block, block, None)))
     """
     assert printed(source).splitlines() == ["[2, 1, 1, 0] 0 None True", "[0, 712] 1 0 True", "[0, 713] 0", "0 0 1 0 1 0"]
 
@@ -52,7 +52,10 @@ def test_what_is_not_there_says_so(printed):
     print(name(rt.musaMallocManaged(byref(handle), c_size_t(8), 1)), name(rt.musaIpcGetMemHandle(None, malloc(8))),
           name(rt.musaEventCreateWithFlags(byref(handle), 6)), rt.flagos_emulation_last_error().decode())
     """
-    assert printed(source) == "musaErrorNotSupported musaErrorNotSupported musaErrorNotSupported emulated events stay in their process\n"
+    assert (
+        printed(source)
+        == "musaErrorNotSupported musaErrorNotSupported musaErrorNotSupported emulated events stay in their process\n"
+    )
 
 
 def test_memory_is_limited_and_counted(printed):
@@ -86,9 +89,9 @@ def test_copies_are_checked(printed):
     block, other, plain = malloc(64), malloc(64, device=1), ctypes.create_string_buffer(64)
     copy = lambda *arguments: short(rt.musaMemcpy(*arguments[:2], c_size_t(arguments[2]), arguments[3]))
     print(copy(block, plain, 64, TO_DEVICE), copy(block, plain, 64, ANY), copy(plain, block, 64, ANY), copy(plain, plain, 9, 0))
-    print(copy(block, plain, 65, TO_DEVICE), copy(block, plain, 64, ON_DEVICE), copy(block, plain, 64, TO_HOST), copy(block, plain, 64, 9))
+    print(*[copy(block, plain, *arguments) for arguments in ((65, TO_DEVICE), (64, ON_DEVICE), (64, TO_HOST), (64, 9))])
     print(copy(block, other, 64, ON_DEVICE), copy(None, plain, 64, TO_DEVICE), copy(None, None, 0, TO_DEVICE))
-    peer = lambda to, to_device, source, device: short(rt.musaMemcpyPeerAsync(to, to_device, source, device, c_size_t(64), None))
+    peer = lambda *ends: short(rt.musaMemcpyPeerAsync(*ends, c_size_t(64), None))
     print(peer(block, 0, other, 1), peer(block, 1, other, 1), peer(block, 0, plain, 1))
     print(short(rt.musaMemcpyAsync(block, plain, c_size_t(8), TO_DEVICE, c_void_p(1))))
     """
@@ -113,7 +116,9 @@ def test_host_memory_is_read_when_the_stream_gets_there(printed):
     print(bytes(read(block)))
     """
     assert printed(source) == "600\nb'b'\n"
-    assert "b'a'" in printed(source.replace("gate = Gate()", "gate = threading.Event(); gate.open = gate.set"), FLAGOS_EMULATION_INLINE="1")
+    assert "b'a'" in printed(
+        source.replace("gate = Gate()", "gate = threading.Event(); gate.open = gate.set"), FLAGOS_EMULATION_INLINE="1"
+    )
 
 
 @pytest.mark.parametrize(("flags", "order"), [(0, [0, 600]), (1, [0, 0])])
@@ -158,8 +163,9 @@ def test_stale_handles_are_errors(printed):
     source = """
     stream, event = made(rt.musaStreamCreate), made(rt.musaEventCreate)
     rt.musaStreamDestroy(stream), rt.musaEventDestroy(event)
-    calls = [rt.musaStreamDestroy(stream), rt.musaStreamQuery(stream), rt.musaStreamSynchronize(stream), rt.musaEventQuery(event),
-             rt.musaEventRecord(event, None), rt.musaStreamWaitEvent(None, event, 0), rt.musaEventDestroy(event), rt.musaStreamDestroy(None)]
+    calls = [rt.musaStreamDestroy(stream), rt.musaStreamQuery(stream), rt.musaStreamSynchronize(stream),
+             rt.musaEventQuery(event), rt.musaEventRecord(event, None), rt.musaStreamWaitEvent(None, event, 0),
+             rt.musaEventDestroy(event), rt.musaStreamDestroy(None)]
     print(set(map(name, calls)))
     """
     assert printed(source) == "{'musaErrorInvalidResourceHandle'}\n"
@@ -167,7 +173,8 @@ def test_stale_handles_are_errors(printed):
 
 def test_times_need_recorded_events_with_timing(printed):
     source = """
-    start, end, untimed, elapsed = made(rt.musaEventCreate), made(rt.musaEventCreate), made(rt.musaEventCreateWithFlags, 2), c_float()
+    start, end, untimed = made(rt.musaEventCreate), made(rt.musaEventCreate), made(rt.musaEventCreateWithFlags, 2)
+    elapsed = c_float()
     between = lambda first, second: short(rt.musaEventElapsedTime(byref(elapsed), first, second))
     print(between(start, end))
     rt.musaEventRecord(start, None), rt.musaEventRecord(untimed, None)
@@ -212,7 +219,8 @@ def test_a_forked_child_cannot_use_the_runtime(printed):
 def test_activities_are_told_with_the_call_that_caused_them(printed):
     source = """
     seen = []
-    observer = Observer(lambda _, activity: seen.append({name: getattr(activity.contents, name) for name, _ in Activity._fields_}))
+    fields = [name for name, _ in Activity._fields_]
+    observer = Observer(lambda _, activity: seen.append({name: getattr(activity.contents, name) for name in fields}))
     block, plain, stream = malloc(64), ctypes.create_string_buffer(64), made(rt.musaStreamCreateWithFlags, 1)
     pinned, other = made(rt.musaMallocHost, c_size_t(64)), malloc(64, device=1)
     rt.flagos_emulation_v1_observe(observer, None)
@@ -228,9 +236,10 @@ def test_activities_are_told_with_the_call_that_caused_them(printed):
     calls = {entry["correlation"]: entry for entry in seen if entry["kind"] in (4, 5)}
     for entry in sorted((e for e in seen if e["kind"] not in (4, 5)), key=lambda e: e["correlation"]):
         cause = calls[entry["correlation"]]
-        assert cause["thread"] == threading.get_native_id() and cause["start"] <= entry["end"] and entry["start"] <= entry["end"]
-        print(cause["name"].decode(), entry["kind"], entry["name"].decode(), entry["stream"] > 0, entry["bytes"], entry["value"],
-              entry["source"], entry["target"], entry["source_device"], entry["target_device"])
+        assert cause["thread"] == threading.get_native_id()
+        assert cause["start"] <= entry["end"] and entry["start"] <= entry["end"]
+        print(cause["name"].decode(), entry["kind"], entry["name"].decode(), entry["stream"] > 0, entry["bytes"],
+              entry["value"], entry["source"], entry["target"], entry["source_device"], entry["target_device"])
     print([(e["kind"], e["name"].decode(), e["value"]) for e in calls.values()][-2:])
     """
     assert printed(source).splitlines() == [

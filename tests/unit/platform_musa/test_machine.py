@@ -12,14 +12,17 @@ def test_without_a_driver_there_are_no_devices_and_one_sentence(run):
     lines = run(ASK, initialize=False, FLAGOS_EMULATION_DRIVER="none").splitlines()
     assert lines[0] == "0"
     assert lines[1].startswith(
-        "NO_DEVICE cannot find a MUSA device: musaGetDeviceCount says MUSA driver version is insufficient for MUSA runtime version "
-        "(musaErrorInsufficientDriver)"
+        "NO_DEVICE cannot find a MUSA device: musaGetDeviceCount says MUSA driver version is insufficient for MUSA runtime "
+        "version (musaErrorInsufficientDriver)"
     )
     assert "install the Moore Threads driver" in lines[1]
 
 
 def test_visible_devices_are_chosen_and_counted_anew(run):
-    show = "print(musa.device_count(), [bytes(musa.device_properties(d).uuid)[-3:-1].decode() for d in range(musa.device_count())])"
+    show = """
+    numbers = [bytes(musa.device_properties(device).uuid)[-3:-1].decode() for device in range(musa.device_count())]
+    print(musa.device_count(), numbers)
+    """
     assert run(show, FLAGOS_HOST_DEVICES="4", MUSA_VISIBLE_DEVICES="3,1") == "2 ['03', '01']\n"
     assert run(show, FLAGOS_HOST_DEVICES="4", MUSA_VISIBLE_DEVICES="0,9,1") == "1 ['00']\n"
     assert run("print(told('set_device', 1))", FLAGOS_HOST_DEVICES="4", MUSA_VISIBLE_DEVICES="2") == (
@@ -34,9 +37,13 @@ def test_visible_devices_are_chosen_and_counted_anew(run):
 @pytest.mark.parametrize("version", ["40300", "4030", "60000"])
 def test_another_major_version_of_the_runtime_is_refused(run, version):
     major = version[0]
-    assert run(ASK, initialize=False, FLAGOS_EMULATION_VERSION=version) == (
-        f"2\nSYSTEM the MUSA runtime here is of MUSA {major} (version {version}), and torch-fl was built for MUSA 5.1.0: install the "
-        f"torch-fl build for MUSA {major}, or a MUSA 5 toolkit\n"
+    source = "print(musa.table.sdk_version.decode())\n" + ASK
+    sdk, _, told = run(source, initialize=False, FLAGOS_EMULATION_VERSION=version).splitlines()
+    if not sdk:
+        pytest.skip("the library under test was built without TORCH_FL_SDK_VERSION")
+    assert told == (
+        f"SYSTEM the MUSA runtime here is of MUSA {major} (version {version}), and torch-fl was built for MUSA {sdk}: install "
+        f"the torch-fl build for MUSA {major}, or a MUSA 5 toolkit"
     )
 
 
@@ -52,11 +59,11 @@ def test_bad_settings_of_the_emulated_card_are_told(run):
 
 def test_properties_are_the_vendors(run):
     source = """
-    p = musa.device_properties(1)
-    print(p.name.decode(), p.total_memory, p.major, p.minor, p.multi_processor_count, p.warp_size, p.max_threads_per_block)
-    print(p.flags, p.shared_memory_per_block_optin >= p.shared_memory_per_block > 0, p.l2_cache_size > 0, p.regs_per_multiprocessor)
+    it = musa.device_properties(1)
+    print(it.name.decode(), it.total_memory, it.major, it.minor, it.multi_processor_count, it.warp_size)
+    print(it.flags, it.shared_memory_per_block_optin >= it.shared_memory_per_block > 0, it.l2_cache_size > 0)
     """
-    assert run(source).splitlines() == [f"MTT S5000 (emulated) {64 << 20} 3 1 60 32 1024", "2 True True 65536"]
+    assert run(source).splitlines() == [f"MTT S5000 (emulated) {64 << 20} 3 1 60 32", "2 True True"]
 
 
 @pytest.mark.parametrize(("guard", "capabilities"), [("0", 2), ("1", 6)])

@@ -52,9 +52,8 @@ flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out
   if (const auto status = stream_priority_range(&least, &greatest); status != FLAGOS_SUCCESS) return status;
   musaStream_t stream = nullptr;
   // PyTorch orders its streams itself and expects them not to wait for the default stream.
-  const auto status =
-      check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
-            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
+  const auto status = check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
+                            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
   if (status != FLAGOS_SUCCESS) return status;
   *out = reinterpret_cast<flagos_stream>(stream);
   const std::lock_guard lock(known().mutex);
@@ -86,7 +85,8 @@ flagos_status stream_query(int32_t device, flagos_stream stream) {
 flagos_status stream_synchronize(int32_t device, flagos_stream stream) {
   const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d", device);
+  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d",
+               device);
 }
 
 flagos_status launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function, void* argument) {

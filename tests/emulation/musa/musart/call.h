@@ -54,4 +54,7 @@ musaError_t call(const char* name, Body&& body, flagos_emulation_v1_kind kind = 
 // function of that name: musaErrorInvalidValue unless they are live device memory.
 musaError_t check_device_memory(const char* function, const void* address, size_t bytes);
 
+// Device memory, page-locked or registered host memory, or any other.
+flagos_emulation_v1_place place_of(const void* address);
+
 }  // namespace musart

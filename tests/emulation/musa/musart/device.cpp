@@ -139,7 +139,7 @@ musaError_t ready() {
 }
 
 musaError_t check_device_memory(const char* function, const void* address, size_t bytes) {
-  static const bool own_device_only = emulation::quirk("pointer-device");
+  static const bool own_device_only = emulation::quirk("pointer_device");
   flagos_pointer_info block;
   if (!host::find_device_block(address, &block))
     return refuse(musaErrorInvalidValue, "%s: %p is not device memory", function, address);
@@ -148,8 +148,8 @@ musaError_t check_device_memory(const char* function, const void* address, size_
                   block.device, host::current_device);
   const auto offset = static_cast<const char*>(address) - static_cast<const char*>(block.base);
   if (bytes > block.size - offset)
-    return refuse(musaErrorInvalidValue, "%s: %zu bytes at %p go past the end of the block of %zu bytes at %p", function,
-                  bytes, address, block.size, block.base);
+    return refuse(musaErrorInvalidValue, "%s: %zu bytes at %p go past the end of the block of %zu bytes at %p", function, bytes,
+                  address, block.size, block.base);
   return musaSuccess;
 }
 
@@ -202,8 +202,7 @@ musaError_t musaSetDevice(int device) {
 }
 
 musaError_t musaDeviceSynchronize() {
-  return call(
-      __func__, [] { return translate(host::synchronize_device(host::current_device)); }, FLAGOS_EMULATION_SYNCHRONIZE);
+  return call(__func__, [] { return translate(host::synchronize_device(host::current_device)); }, FLAGOS_EMULATION_SYNCHRONIZE);
 }
 
 musaError_t musaGetDeviceProperties(musaDeviceProp* out, int device) {
