@@ -65,6 +65,11 @@ def test_libraries_were_compiled_for_their_variant(packages):
                 assert f"built-for:{VARIANTS[package.variant]}\0".encode() in library.path.read_bytes(), library.path
 
 
+def test_each_variant_is_compiled_once_for_all_its_packages(channel):
+    """An output that sees fewer variant keys than the others would have a compile of its own."""
+    assert len(list((channel / "build_cache").glob("staging_*"))) == len(VARIANTS)
+
+
 def test_siblings_are_pinned_exactly_and_once(packages):
     for group in contents.siblings(packages).values():
         runtime = group[0]
