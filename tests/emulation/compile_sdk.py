@@ -65,7 +65,7 @@ def library(folder: Path, name: str, sources: list[Path], options: list[str]) ->
 def link(folder: Path, output: str, sources: list[Path], options: list[str]) -> None:
     flags = [
         "-std=c++20",
-        "-O1",
+        "-O0",
         "-fPIC",
         "-shared",
         "-pthread",
