@@ -24,7 +24,7 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
 SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
 PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
-SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[A-Za-z0-9.*]*$")]
+SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+-][A-Za-z0-9_+.*-]*\.so[A-Za-z0-9.*]*$")]
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
@@ -157,6 +157,7 @@ class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
     )
+    own_subset: list[TestFile] = Field(default=[], description="files of the platform's own tests that belong to it")
 
 
 class Features(Section):
@@ -312,6 +313,9 @@ def load(path: Path) -> Platform:
         raise PlatformError(
             f'{path}: id: is "{platform.id}", but the folder is called "{path.parent.name}": make them equal'
         )
+    absent = [name for name in platform.tests.own_subset if not (path.parent / "tests" / name).is_file()]
+    if absent:
+        raise PlatformError(f"{path}: tests.own_subset: there is no file tests/{absent[0]}: write it or remove the entry")
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")

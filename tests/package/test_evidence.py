@@ -73,6 +73,16 @@ except KeyError as error:
     assert "'wings' is no capability; there are emulated, collectives" in second.replace("\\", "")
 
 
+def test_a_platforms_own_tests_belong_to_it(environment, tmp_path):
+    own = tmp_path / "torch_fl_tests_host"
+    own.mkdir()
+    (own / "__init__.py").touch()
+    code = "from torch_fl.cli import test; print(*test._pytest('host', False)[-2:]); print(*test._pytest('musa', False)[-1:])"
+    code = code.replace("from torch_fl.cli import test;", "import importlib; test = importlib.import_module('torch_fl.cli.test');")
+    said = environment.python(code, PYTHONPATH=str(tmp_path)).splitlines()
+    assert said[0] == "torch_fl_tests torch_fl_tests_host" and said[1] in ("torch_fl_tests", "torch_fl_tests_musa")
+
+
 def test_a_failing_test_is_in_the_evidence(environment, tmp_path):
     """The suite of the environment is stood in for by a folder that comes first on the path."""
     suite = tmp_path / "torch_fl_tests"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/OpMathType.h>
+
 #include "pointwise.h"
 
 namespace torch_fl::mudnn {
@@ -144,7 +146,8 @@ void divide(TensorIteratorBase& iterator, std::optional<std::string_view> roundi
 void negate(TensorIteratorBase& iterator) { unary(iterator, UnaryMode::MUL, Scalar(-1)); }
 
 void expm1(TensorIteratorBase& iterator) {
-  Pointwise work(iterator);
+  // In half a power near 1 has lost what the difference needs.
+  Pointwise work(iterator, at::toOpMathType(iterator.common_dtype()));
   if (work.empty()) return;
   dnn::Tensor power = work.temporary();
   work.run(UnaryMode::EXP, power, work.in(0));

@@ -71,7 +71,7 @@ Tensor dot(const Tensor& self, const Tensor& other) {
       self.device() != other.device())
     throw Decline("vectors that do not fit");
   type_of(self.scalar_type());
-  return at::mm(self.unsqueeze(0), other.unsqueeze(1)).view({});
+  return at::mm(self.unsqueeze(0), other.unsqueeze(1)).reshape(at::IntArrayRef());
 }
 
 }  // namespace

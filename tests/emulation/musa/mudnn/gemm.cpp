@@ -53,18 +53,20 @@ template <class T>
 
 // The loader picks the variant for the machine's processor.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define EMULATION_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define EMULATION_CLONES(feature) __attribute__((target_clones(feature, "default")))
 #else
-#define EMULATION_CLONES
+#define EMULATION_CLONES(feature)
 #endif
-EMULATION_CLONES void kernel(int64_t rows, int64_t depth, const float* a, int64_t lda, const float* panel, float* c, int64_t ldc) {
+EMULATION_CLONES("fma")
+void kernel(int64_t rows, int64_t depth, const float* a, int64_t lda, const float* panel, float* c, int64_t ldc) {
   rows_by_panel(rows, depth, a, lda, panel, c, ldc);
 }
-EMULATION_CLONES void kernel(int64_t rows, int64_t depth, const double* a, int64_t lda, const double* panel, double* c, int64_t ldc) {
+EMULATION_CLONES("fma")
+void kernel(int64_t rows, int64_t depth, const double* a, int64_t lda, const double* panel, double* c, int64_t ldc) {
   rows_by_panel(rows, depth, a, lda, panel, c, ldc);
 }
-EMULATION_CLONES void kernel(int64_t rows, int64_t depth, const uint64_t* a, int64_t lda, const uint64_t* panel, uint64_t* c,
-                             int64_t ldc) {
+EMULATION_CLONES("avx2")
+void kernel(int64_t rows, int64_t depth, const uint64_t* a, int64_t lda, const uint64_t* panel, uint64_t* c, int64_t ldc) {
   rows_by_panel(rows, depth, a, lda, panel, c, ldc);
 }
 

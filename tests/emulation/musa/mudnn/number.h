@@ -25,11 +25,12 @@ inline uint32_t float_to_bits(float value) {
 
 // Clears the last `dropped` bits of a float's mantissa, to the nearest, ties to even. NaN stays NaN.
 inline uint32_t round_mantissa(uint32_t bits, int dropped) {
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return bits | 0x00400000u;
   const uint32_t odd = (bits >> dropped) & 1u;
-  return (bits + (1u << (dropped - 1)) - 1u + odd) & ~((1u << dropped) - 1u);
+  const uint32_t rounded = (bits + (1u << (dropped - 1)) - 1u + odd) & ~((1u << dropped) - 1u);
+  return (bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x00400000u : rounded;
 }
 
+// The conversions choose between results instead of branching, so that loops of them are vectorised.
 struct BFloat16 {  // the upper half of a float
   uint16_t bits;
   BFloat16() = default;
@@ -41,24 +42,20 @@ struct Half {  // IEEE 754 binary16
   uint16_t bits;
   Half() = default;
   explicit Half(float value) {
-    const uint32_t source = float_to_bits(value);
-    const uint16_t sign = static_cast<uint16_t>((source >> 16) & 0x8000u);
-    const float magnitude = bits_to_float(source & 0x7fffffffu);
-    if (std::isnan(value)) {
-      bits = sign | 0x7e00u;
-    } else if (magnitude < 0x1p-14f) {  // subnormal: the sum's last mantissa bit weighs 2^-24, and the sum rounds
-      bits = sign | static_cast<uint16_t>(float_to_bits(magnitude + 0.5f) - float_to_bits(0.5f));
-    } else {
-      const uint32_t rounded = round_mantissa(source & 0x7fffffffu, 13);
-      bits = sign | static_cast<uint16_t>(rounded >= 0x47800000u ? 0x7c00u : (rounded >> 13) - (112u << 10));
-    }
+    const uint32_t source = float_to_bits(value), magnitude = source & 0x7fffffffu;
+    const uint32_t rounded = round_mantissa(magnitude, 13);
+    // Subnormal: the sum's last mantissa bit weighs 2^-24, and the sum rounds.
+    const uint32_t small = float_to_bits(bits_to_float(magnitude) + 0.5f) - float_to_bits(0.5f);
+    uint32_t result = magnitude < 0x38800000u ? small : (rounded >> 13) - (112u << 10);
+    result = rounded >= 0x47800000u ? 0x7c00u : result;
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    bits = static_cast<uint16_t>(result | ((source >> 16) & 0x8000u));
   }
   operator float() const {
-    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
-    const uint32_t rest = bits & 0x7fffu;
-    if (rest >= 0x7c00u) return bits_to_float(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-    const float value = rest < 0x400u ? static_cast<float>(rest) * 0x1p-24f : bits_to_float((rest << 13) + (112u << 23));
-    return sign ? -value : value;
+    const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fffu) << 13;
+    const uint32_t scaled = float_to_bits(bits_to_float(magnitude) * 0x1p112f);  // the exponent's bias; subnormals too
+    const uint32_t result = magnitude >= 0x0f800000u ? scaled | 0x7f800000u : scaled;
+    return bits_to_float(result | static_cast<uint32_t>(bits & 0x8000u) << 16);
   }
 };
 
