@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,15 +65,18 @@ def library(folder: Path, name: str, sources: list[Path], options: list[str]) ->
 
 
 def link(folder: Path, output: str, sources: list[Path], options: list[str]) -> None:
-    flags = [
-        "-std=c++20",
-        "-O1",
-        "-fPIC",
-        "-shared",
-        "-pthread",
-        f"-L{folder}",
-        "-Wl,-rpath,$ORIGIN",
-        "-Wl,-z,defs,-z,nodelete",
-    ]
-    command = [os.environ.get("CXX", "c++"), *flags, *map(str, sources), *options, "-o", str(folder / output)]
-    subprocess.run(command, check=True)
+    objects = folder / f"{output}.objects"
+    objects.mkdir()
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-fPIC", "-pthread"]
+    cache = [ccache] if (ccache := shutil.which("ccache")) else []
+
+    def compiled(source: Path) -> str:
+        target = objects / f"{source.parent.name}-{source.stem}.o"  # a name may come twice
+        meant = [option for option in options if not option.startswith(("-l", "-Wl"))]
+        subprocess.run([*cache, *compiler, "-O0", *meant, "-c", str(source), "-o", str(target)], check=True)
+        return str(target)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        inputs = list(pool.map(compiled, sources))
+    search = [f"-L{folder}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs,-z,nodelete"]
+    subprocess.run([*compiler, "-shared", *search, *inputs, *options, "-o", str(folder / output)], check=True)

@@ -91,15 +91,15 @@ def test_copies_are_checked(printed):
     print(copy(block, plain, 64, TO_DEVICE), copy(block, plain, 64, ANY), copy(plain, block, 64, ANY), copy(plain, plain, 9, 0))
     print(*[copy(block, plain, *arguments) for arguments in ((65, TO_DEVICE), (64, ON_DEVICE), (64, TO_HOST), (64, 9))])
     print(copy(block, other, 64, ON_DEVICE), copy(None, plain, 64, TO_DEVICE), copy(None, None, 0, TO_DEVICE))
-    peer = lambda *ends: short(rt.musaMemcpyPeerAsync(*ends, c_size_t(64), None))
-    print(peer(block, 0, other, 1), peer(block, 1, other, 1), peer(block, 0, plain, 1))
+    peer = lambda *ends, size=64: short(rt.musaMemcpyPeerAsync(*ends, c_size_t(size), None))
+    print(peer(block, 0, other, 1), peer(block, 1, other, 1), peer(block, 0, plain, 1), peer(block, 0, other, 1, size=65))
     print(short(rt.musaMemcpyAsync(block, plain, c_size_t(8), TO_DEVICE, c_void_p(1))))
     """
     assert printed(source).splitlines() == [
         "Success Success Success Success",
         "InvalidValue InvalidValue InvalidMemcpyDirection InvalidMemcpyDirection",
         "InvalidValue InvalidValue Success",
-        "Success InvalidValue InvalidValue",
+        "Success InvalidValue InvalidValue InvalidValue",
         "InvalidResourceHandle",
     ]
 

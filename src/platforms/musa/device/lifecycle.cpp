@@ -65,6 +65,8 @@ flagos_status initialize() {
   return FLAGOS_SUCCESS;
 }
 
+// The driver may start here. Who asks before a fork (torch.flagos.is_available()) should then use devices in the parent only, as
+// with CUDA.
 flagos_status device_count(int32_t* count) {
   *count = devices.load(std::memory_order_relaxed);
   if (*count > 0) return FLAGOS_SUCCESS;

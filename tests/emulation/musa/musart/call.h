@@ -51,8 +51,8 @@ musaError_t call(const char* name, Body&& body, flagos_emulation_v1_kind kind = 
 }
 
 // The quirk that a device address means something only while its own device is current. Bytes at a device address, for a
-// function of that name: musaErrorInvalidValue unless they are live device memory.
-musaError_t check_device_memory(const char* function, const void* address, size_t bytes);
+// function of that name: musaErrorInvalidValue unless they are live device memory. `any_device`: the quirk spares peer copies.
+musaError_t check_device_memory(const char* function, const void* address, size_t bytes, bool any_device = false);
 
 // Device memory, page-locked or registered host memory, or any other.
 flagos_emulation_v1_place place_of(const void* address);

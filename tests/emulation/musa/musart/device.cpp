@@ -138,12 +138,12 @@ musaError_t ready() {
   return musaSuccess;
 }
 
-musaError_t check_device_memory(const char* function, const void* address, size_t bytes) {
+musaError_t check_device_memory(const char* function, const void* address, size_t bytes, bool any_device) {
   static const bool own_device_only = emulation::quirk("pointer_device");
   flagos_pointer_info block;
   if (!host::find_device_block(address, &block))
     return refuse(musaErrorInvalidValue, "%s: %p is not device memory", function, address);
-  if (own_device_only && block.device != host::current_device)
+  if (own_device_only && !any_device && block.device != host::current_device)
     return refuse(musaErrorInvalidValue, "%s: %p is memory of MUSA device %d while device %d is current", function, address,
                   block.device, host::current_device);
   const auto offset = static_cast<const char*>(address) - static_cast<const char*>(block.base);

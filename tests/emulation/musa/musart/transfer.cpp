@@ -31,12 +31,7 @@ musaError_t find_side(const char* function, const void* address, size_t bytes, b
     return refuse(expected ? musaErrorInvalidValue : musaErrorInvalidMemcpyDirection, "%s: %p is %sdevice memory", function,
                   address, on_device ? "" : "not ");
   if (!on_device) return musaSuccess;
-  flagos_pointer_info block;
-  if (!peer) {
-    if (const auto error = check_device_memory(function, address, bytes)) return error;
-  } else if (!host::find_device_block(address, &block) || !host::address_space().holds(address, bytes)) {
-    return refuse(musaErrorInvalidValue, "%s: %zu bytes at %p are not device memory", function, bytes, address);
-  }
+  if (const auto error = check_device_memory(function, address, bytes, peer)) return error;
   out->device = host::address_space().device_of(address);
   out->byte += host::address_space().offset();
   return musaSuccess;
