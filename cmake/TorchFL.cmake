@@ -2,7 +2,7 @@
 
 # The contract headers, for everything that is loaded by the core.
 add_library(torch_fl_abi INTERFACE)
-target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src/abi")
+target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_LIST_DIR}/../src/abi")
 
 # torch_fl_add_platform(<id> SOURCES ... [LIBRARIES ...])
 # Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else.

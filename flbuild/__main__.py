@@ -85,7 +85,7 @@ def main(args, layout: Layout, report: Report) -> int:
         base += seed.make(layout, report)
         extra.append(layout.seed / "variants.yaml")
 
-    built = build.run(layout, report, variant, urls, base, args.jobs, extra)
+    built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
     wanted = solve.specs(built.packages) + list(solve.COMPANIONS)
     install(layout, report, variant.stem, everything, wanted)
@@ -166,7 +166,7 @@ def test(
     with report.stage("source tests"):
         statuses.append(
             testing.run_sources(
-                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], report.as_json
+                layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], args.jobs, report.as_json
             )
         )
     # The samples' suite has worker processes of its own.

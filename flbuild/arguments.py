@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("variant", nargs="?", default="host", help="a file of variants/, without .yaml (default: host)")
-    made.add_argument("--list", action="store_true", help="list the variants and stop")
+    made.add_argument("--list", action="store_true", help="list the variants (with --emulated: those that can be built so) and stop")
     made.add_argument(
         "--channel",
         action="append",

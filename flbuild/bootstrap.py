@@ -38,7 +38,7 @@ def start(argv: list[str]) -> int:
     layout = Layout(ROOT)
     try:
         if args.list:
-            print("\n".join(variant_files.names(ROOT)))
+            print("\n".join(variant_files.names(ROOT, args.emulated)))
             return 0
         if args.platform != "linux-64":
             raise UserError(f"packages are built for linux-64 only so far, not {args.platform}; leave --platform out.")

@@ -14,6 +14,7 @@ from pathlib import Path
 from rattler.index import index_fs
 from ruamel.yaml import YAML
 
+from flbuild import core
 from flbuild.digest import changes, manifest
 from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover, remove
@@ -77,7 +78,14 @@ def forget(cache: Path, names: list[str]) -> None:
 
 
 def run(
-    layout: Layout, report: Report, variant: Path, channels: list[str], base: str, jobs: int, extra_variants: list[Path]
+    layout: Layout,
+    report: Report,
+    variant: Path,
+    channels: list[str],
+    base: str,
+    jobs: int,
+    extra_variants: list[Path],
+    one_python: bool = False,
 ) -> Built:
     """Have a variant's packages in the channel.
 
@@ -85,6 +93,7 @@ def run(
         channels: URLs of the channels dependencies come from.
         base: what identifies their content (the seed's digest, or the URLs).
         extra_variants: variant files that win over `conda_build_config.yaml` and the variant's own.
+        one_python: the channels have one Python and one PyTorch, so that a core which was compiled from them fits.
     """
     name = variant.stem
     now = identity(layout, variant, base)
@@ -100,6 +109,9 @@ def run(
         str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
     ]
     forget(cache, names)
+    if one_python and (library := core.compiled(layout, layout.channel / RECORDS, name, now)):
+        report.say("the core is taken from another platform's build of the same sources")
+        os.environ[core.VARIABLE] = str(library)
     with report.stage("build") as stage:
         job = {
             "kind": "build",

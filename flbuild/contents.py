@@ -22,7 +22,8 @@ from flbuild.platforms import ROOT, load_all, variants
 # The console script and the tests' own files are added by the builder, after staging.
 ADDED = re.compile(r"bin/torch-fl|etc/conda/test-files/.*")
 MANIFEST = "staged-files.txt"
-SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems")
+EMULATED_SDK = "torch-fl-emulated-sdk"
+SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems", EMULATED_SDK)
 KNOWN_LIBRARIES = {
     *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"),
     *("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1"),
@@ -113,19 +114,19 @@ def identity_problems(package: Package) -> list[str]:
     """Whether a runtime holds what its build string says: this catches a compile shared by two variants."""
     facts = json.loads(next(package.root.glob("lib/python*/site-packages/torch_fl/compatibility.json")).read_text())
     platform, sdk_version = facts["platform"], facts.get("sdk_version") or ""
-    digits = sdk_version.replace(".", "")
+    digits, emulated = sdk_version.replace(".", ""), facts.get("emulated_sdk", False)
     problems = []
-    if not re.fullmatch(
-        rf"{re.escape(platform)}(_[a-z0-9]*[a-z]{digits})?" if digits else re.escape(platform), package.variant
-    ):
-        problems.append(f"{package.file.name}: compatibility.json says {platform} {sdk_version or 'without SDK'}")
+    sdk = f"(_[a-z0-9]*[a-z]{digits})?" if digits else ""
+    if not re.fullmatch(re.escape(platform) + sdk + ("_emu" if emulated else ""), package.variant):
+        said = f"{platform} {sdk_version or 'without SDK'}{', emulated' if emulated else ''}"
+        problems.append(f"{package.file.name}: compatibility.json says {said}")
     libraries = [match[1] for name in package.files if (match := PLATFORM_LIBRARY.fullmatch(name))]
     if libraries != [platform]:
         problems.append(
             f"{package.file.name}: platform libraries for {', '.join(libraries) or 'nothing'}, not for {platform}"
         )
     selector = [spec for spec in package.index["depends"] if spec.split()[0] == "torch-fl-platform"]
-    if selector != [f"torch-fl-platform ==1 {package.variant}_*"]:
+    if selector != [f"torch-fl-platform ==1 {package.variant}_0"]:
         problems.append(f"{package.file.name}: selects {selector or 'no platform'}")
     return problems
 
@@ -141,21 +142,29 @@ def link_problems(packages: list[Package], sonames: list[str]) -> list[str]:
     foreign = {pair for pair in needed if pair[0] not in KNOWN_LIBRARIES}
     unknown = [pair for pair in foreign if not any(fnmatchcase(pair[0], pattern) for pattern in sonames)]
     idle = [pattern for pattern in sonames if not any(fnmatchcase(name, pattern) for name, _ in foreign)]
+    if not any(package.name == "torch-fl-vendor-kernels" for package in packages):
+        idle = []  # the runtime alone, by FLAGOS_BUILD_VENDOR=OFF, needs fewer
     return [f"{library}: needs {name}, which platform.toml does not allow" for name, library in sorted(unknown)] + [
         f"platform.toml: sonames has {pattern}, which no library of {packages[0].variant} needs" for pattern in idle
     ]
 
 
-def path_problems(package: Package) -> list[str]:
-    """Run paths that are not relative, and files that name a folder of the build."""
+def path_problems(package: Package, allowed: list[str]) -> list[str]:
+    """Run paths that are neither relative nor the SDK's, and files that name a folder of the build.
+
+    Args:
+        allowed: folders of the SDK in its default place; a run path has them after the relative ones.
+    """
     problems = []
     for library in package.libraries:
-        name = library.path.relative_to(package.root)
-        problems += [
-            f"{name}: run path {path} is not below $ORIGIN"
-            for path in library.run_paths
-            if not path.startswith("$ORIGIN")
-        ]
+        name, foreign = library.path.relative_to(package.root), False
+        for path in library.run_paths:
+            if path.startswith("$ORIGIN"):
+                problems += [f"{name}: run path {path} comes after a folder of the SDK"] * foreign
+            elif path in allowed:
+                foreign = True
+            else:
+                problems.append(f"{name}: run path {path} is not below $ORIGIN")
     for record in package.records:
         placeholder = record.get("prefix_placeholder", "").encode()
         data = (package.root / record["_path"]).read_bytes()
@@ -191,23 +200,42 @@ def siblings(packages: list[Package]) -> dict[str, list[Package]]:
             name, _, rest = spec.partition(" ")
             if name == "torch-fl-runtime" and (build := rest.rpartition(" ")[2]) in groups:
                 groups[build].append(package)
+    sdks = {package.build: package for package in packages if package.name == EMULATED_SDK}
+    for group in groups.values():
+        needed = [spec.rpartition(" ")[2] for spec in group[0].index["depends"] if spec.startswith(f"{EMULATED_SDK} ")]
+        group += [sdks[build] for build in needed if build in sdks]
     return groups
 
 
-def problems(channel: Path, into: Path, root: Path = ROOT) -> list[str]:
+def publishing_problems(package: Package) -> list[str]:
+    """Whether a package may leave the machine that made it: what runs on an emulated SDK may not."""
+    facts = [json.loads(path.read_text()) for path in package.root.rglob("compatibility.json")]
+    emulated = package.name == EMULATED_SDK or package.variant.endswith("_emu")
+    if emulated or any(fact.get("emulated_sdk") for fact in facts):
+        return [f"{package.file.name}: is built on an emulated SDK and may not be published"]
+    return []
+
+
+def problems(channel: Path, into: Path, root: Path = ROOT, publish: bool = False) -> list[str]:
     """All that is wrong with our packages of a channel, one sentence each.
 
-    `into` is a folder to unpack them in, `root` the source tree that they were built from.
+    Args:
+        into: a folder to unpack them in.
+        root: the source tree that they were built from.
+        publish: whether they are to leave this machine.
     """
     packages = unpack_channel(channel, into)
     if not packages:
         return [f"{channel}: holds no package of torch-fl"]
-    sonames = {variant.build_prefix: p.sonames for p in load_all(root) for variant in variants(p)}
+    known = {variant.build_prefix: variant for p in load_all(root) for variant in variants(p)}
     found = []
     for group in siblings(packages).values():
-        found += partition_problems(group) + link_problems(group, sonames.get(group[0].variant, []))
+        variant = known.get(group[0].variant.removesuffix("_emu"))
+        found += partition_problems(group) + link_problems(group, variant.platform.sonames if variant else [])
     for package in packages:
-        found += path_problems(package) + size_problems(package, root)
+        variant = known.get(package.variant)  # none for an emulated one, which has no SDK outside the environment
+        found += path_problems(package, variant.run_path if variant else []) + size_problems(package, root)
+        found += publishing_problems(package) if publish else []
         if package.name == "torch-fl-runtime":
             found += identity_problems(package)
         if not list((package.root / "info" / "licenses").glob("*")):

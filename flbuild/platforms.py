@@ -16,13 +16,15 @@ from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from flbuild.variant_files import has_emulation
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
 SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
 PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
-SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[A-Za-z0-9.*]*$")]
+SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+-][A-Za-z0-9_+.*-]*\.so[A-Za-z0-9.*]*$")]
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
@@ -47,6 +49,9 @@ class Sdk(Section):
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
+    version_programs: list[RelativePath] = Field(
+        default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -137,10 +142,22 @@ class Capabilities(Section):
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 
 
+class NativeFirst(Section):
+    operators: list[str] = Field(min_length=1, description="shell patterns of operators")
+    reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
+
+
+class Routes(Section):
+    """What `torch-fl dev routes` has to know beside the kernels and the survey."""
+
+    native_first: list[NativeFirst] = []
+
+
 class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
     )
+    own_subset: list[TestFile] = Field(default=[], description="files of the platform's own tests that belong to it")
 
 
 class Features(Section):
@@ -174,6 +191,7 @@ class Platform(Section):
     tracer: Tracer | None = None
     collectives: Collectives | None = None
     capabilities: Capabilities
+    routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
 
@@ -295,6 +313,9 @@ def load(path: Path) -> Platform:
         raise PlatformError(
             f'{path}: id: is "{platform.id}", but the folder is called "{path.parent.name}": make them equal'
         )
+    absent = [name for name in platform.tests.own_subset if not (path.parent / "tests" / name).is_file()]
+    if absent:
+        raise PlatformError(f"{path}: tests.own_subset: there is no file tests/{absent[0]}: write it or remove the entry")
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")
@@ -323,16 +344,6 @@ def find(name: str, platforms: list[Platform]) -> Variant:
     raise PlatformError(f"{name}: no platform.toml makes such a variant; run: python -m flbuild.sync")
 
 
-def emulation(platform: Platform) -> Path:
-    """The folder of its emulated SDK, relative to the root; it may not be there."""
-    return Path("tests") / "emulation" / platform.id
-
-
-def is_emulated(platform: Platform, root: Path = ROOT) -> bool:
-    """Whether somebody has emulated its SDK."""
-    return platform.sdk is not None and (root / emulation(platform) / "CMakeLists.txt").is_file()
-
-
 def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = ROOT) -> Variant:
     """The same variant on the emulated SDK; its Triton kernels run on the CPU, so the reference's versions of them are used.
 
@@ -342,8 +353,10 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
     platform = variant.platform
     if platform.sdk is None:
         raise PlatformError(f"{platform.id} has no SDK that could be emulated: leave --emulated out")
-    if not is_emulated(platform, root):
-        raise PlatformError(f"{platform.sdk.title} has no emulation in {emulation(platform)}: leave --emulated out, or write one")
+    if not has_emulation(root, platform.id):
+        raise PlatformError(
+            f"{platform.sdk.title} has no emulation in tests/emulation/{platform.id}: leave --emulated out, or write one"
+        )
     reference = next((other.pins for other in platforms if other.emulated), platform.pins)
     return variant.model_copy(update={"emulated_sdk": True, "pins": reference})
 

@@ -18,7 +18,8 @@ import typer
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from flbuild.platforms import ROOT, Platform, PlatformError, Variant, is_emulated, load_all, variants
+from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, variants
+from flbuild.variant_files import has_emulation
 
 # An absent value still needs a word: keys are always there, so that every variant renders the same recipe.
 NONE = "none"
@@ -94,7 +95,7 @@ def pixi_tasks(platforms: list[Platform], root: Path = ROOT) -> str:
         task["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
         task["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--test"]
         tasks[f"test-{platform.id}"] = task
-        if is_emulated(platform, root):
+        if platform.sdk and has_emulation(root, platform.id):
             other = tomlkit.table()
             other["description"] = f"The same on the emulated {platform.sdk.title} SDK, on any machine"
             other["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from flbuild import demo, sanitize
+from flbuild import demo, sanitize, sharing
 from flbuild.errors import UserError
 from flbuild.layout import Layout
 
-SUITES = ("unit", "recipe", "package", "solve", "docs")
+SUITES = ("solve", "package", "skeleton", "recipe", "unit", "docs")  # the long ones first
 CONTRACT = "torch_fl_tests"
 OPINFO = "torch_fl_opinfo"
 NO_TESTS = 5  # pytest's status when it found none
@@ -22,11 +22,12 @@ def suites(root: Path) -> list[Path]:
     return [folder for name in SUITES if (folder := root / "tests" / name).is_dir() and any(folder.rglob("test_*.py"))]
 
 
-def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = False) -> int:
+def run_sources(layout: Layout, variant: str, base_channel: str, jobs: int, quiet: bool = False) -> int:
     """pytest over the source suites; its output is shown as it is (`quiet`: on standard error, for `--json`).
 
     Args:
         base_channel: folder or URL of the channel that dependencies come from.
+        jobs: processes that share the tests.
 
     Returns:
         pytest's exit status.
@@ -44,7 +45,7 @@ def run_sources(layout: Layout, variant: str, base_channel: str, quiet: bool = F
     }
     for library in prefix.glob("lib/libtorch_fl_platform_*.so"):
         env["FLAGOS_PLATFORM_LIBRARY"] = str(library)
-    options = ["-q", "-p", "no:cacheprovider", f"--rootdir={layout.root}"]
+    options = ["-q", "-p", "no:cacheprovider", *sharing.options(jobs), f"--rootdir={layout.root}"]
     return subprocess.run(
         [sys.executable, "-B", "-m", "pytest", *options, *folders],
         env=env,
@@ -90,8 +91,4 @@ def has_sanitizers(layout: Layout) -> bool:
 
 def run_sanitizers(layout: Layout, prefix: Path, jobs: int, quiet: bool = False) -> int:
     """The core, compiled with each set of sanitizers, under the tests made for it; needs CMake and Ninja."""
-    tests = [str(sanitize.TESTS)]
-    statuses = [
-        sanitize.check(layout, kind, prefix / "bin/python", jobs, tests, quiet) for kind in sanitize.kinds(layout.root)
-    ]
-    return next((status for status in statuses if status), 0)
+    return sanitize.check_all(layout, prefix / "bin/python", jobs, [str(sanitize.TESTS)], quiet)

@@ -8,9 +8,16 @@ from pathlib import Path
 from flbuild.errors import UserError
 
 
-def names(root: Path) -> list[str]:
-    """All variants, sorted."""
-    return sorted(path.stem for path in (root / "variants").glob("*.yaml"))
+def names(root: Path, emulated: bool = False) -> list[str]:
+    """All variants, sorted; or those that can be built on an emulated SDK."""
+    found = sorted(path.stem for path in (root / "variants").glob("*.yaml"))
+    return [name for name in found if has_emulation(root, name.partition("-")[0])] if emulated else found
+
+
+def has_emulation(root: Path, platform: str) -> bool:
+    """Whether the platform's SDK is emulated, with the platform or among the other emulations."""
+    folders = (root / "src" / "platforms" / platform / "emulation", root / "tests" / "emulation" / platform)
+    return any((folder / "CMakeLists.txt").is_file() for folder in folders)
 
 
 def find(root: Path, name: str) -> Path:

@@ -11,12 +11,21 @@ import textwrap
 
 import pytest
 import torch
+from torch_fl.evidence import capabilities
 
 DEVICE = "flagos"
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "devices(n): needs that many devices")
+    config.addinivalue_line("markers", "capability(name): needs what the platform's table of capabilities may lack")
+
+
+@pytest.fixture(autouse=True)
+def _capable(request):
+    for mark in request.node.iter_markers("capability"):
+        if reason := capabilities.missing(mark.args[0]):
+            pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)
@@ -79,10 +88,11 @@ def python(tmp_path):
 
 @pytest.fixture
 def same():
-    """Assert that a device tensor equals a CPU one: values, dtype, shape."""
+    """Assert that a device tensor equals a CPU one: values, dtype, shape; to the bit where the CPU's own kernels computed."""
+    exact = {} if capabilities.missing("native_kernels") is None else {"rtol": 0, "atol": 0}
 
     def check(found, wanted, **tolerance):
         assert found.device.type == DEVICE
-        torch.testing.assert_close(found.cpu(), wanted, **(tolerance or {"rtol": 0, "atol": 0}), equal_nan=True)
+        torch.testing.assert_close(found.cpu(), wanted, **(tolerance or exact), equal_nan=True)
 
     return check

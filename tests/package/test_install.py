@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 
+import tomllib
+
+from flbuild import contents
 from flbuild.contents import PLATFORM_LIBRARY
+from flbuild.platforms import ROOT
 
 COMPUTE = "import torch; x = torch.ones(2, device='flagos'); print((x + x).cpu().tolist(), x.device)"
 COMPILED = """
@@ -47,11 +51,33 @@ def test_compiled_python_is_current_by_the_hash_of_its_source(environment):
 def test_compatibility_json_states_the_build(environment, runtime):
     found = next(environment.prefix.glob("lib/python*/site-packages/torch_fl/compatibility.json"))
     facts = json.loads(found.read_text())
-    torch = environment.python("import torch; print(torch.__version__.partition('+')[0])")
-    assert facts["platform"] == "host" and facts["torch_version"].split(".")[:2] == torch.split(".")[:2]
+    torch = environment.python("import torch; print(torch.__version__.partition('+')[0], torch.compiled_with_cxx11_abi())")
+    assert [facts["torch_version"], str(facts["torch_cxx11_abi"])] == torch.split()
+    assert facts["python_requires"] == f"=={facts['python']}.*" and f"python{facts['python']}" in found.parts
+    assert (facts["platform"], facts["emulated"], facts["emulated_sdk"]) == ("host", True, False)
+    assert facts["kernel_sets"] == ["flaggems"]
+    # Absent means unknown, and is never written as a word.
+    assert not {"sdk_version", "vendor_torch_version", "bundled_libtorch", "flaggems_vendor"} & facts.keys()
+    assert None not in facts.values() and "" not in facts.values()
     assert [PLATFORM_LIBRARY.fullmatch(name)[1] for name in runtime.files if PLATFORM_LIBRARY.fullmatch(name)] == [
         "host"
     ]
+
+
+def test_every_package_that_was_compiled_carries_the_same_compatibility_json(packages):
+    for group in contents.siblings(packages).values():
+        texts = {}
+        for package in group:
+            if package.name in contents.SPLIT:
+                (name,) = [name for name in package.files if name.endswith("/compatibility.json")]
+                texts[package.name] = (package.root / name).read_text()
+        assert "torch-fl-runtime" in texts and len(set(texts.values())) == 1, texts.keys()
+
+
+def test_the_platforms_facts_are_installed_as_they_are_written(environment):
+    found = next(environment.prefix.glob("lib/python*/site-packages/torch_fl/platform.json"))
+    written = tomllib.loads((ROOT / "src/platforms/host/platform.toml").read_text())
+    assert json.loads(found.read_text()) == written
 
 
 def test_an_environment_that_was_moved_still_works(environment):

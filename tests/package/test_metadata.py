@@ -8,11 +8,12 @@ import re
 import tomllib
 
 from flbuild import contents
-from flbuild.platforms import ROOT, load_all, variants
+from flbuild.platforms import ROOT, load_all, on_emulated_sdk, variants
+from flbuild.variant_files import has_emulation
 
 VERSION = re.search(r'"(.+)"', (ROOT / "python/torch_fl/_version.py").read_text().splitlines()[-1])[1]
 MINOR = ".".join(VERSION.split(".")[:2])
-READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_[a-z]+\d+)?)_py3\d+_h[0-9a-f]{7}_(?P<number>\d+)")
+READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_[a-z]+\d+(_emu)?)?)(_py3\d+)?_h[0-9a-f]{7}_(?P<number>\d+)")
 
 
 def by_name(packages, variant: str = "host") -> dict[str, contents.Package]:
@@ -32,7 +33,10 @@ def test_the_host_platform_has_these_packages(packages):
 
 
 def test_versions_and_build_strings_are_readable(packages):
-    known = {variant.build_prefix: variant for platform in load_all() for variant in variants(platform)}
+    platforms = load_all()
+    real = [variant for platform in platforms for variant in variants(platform)]
+    emulated = [on_emulated_sdk(v, platforms) for v in real if has_emulation(ROOT, v.platform.id)]
+    known = {variant.build_prefix: variant for variant in [*real, *emulated]}
     for package in packages:
         if package.name in ("torch-fl-tests", "torch-fl-triton-host"):
             assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build) and package.index["version"] == VERSION
@@ -41,6 +45,7 @@ def test_versions_and_build_strings_are_readable(packages):
         else:
             match = READABLE.fullmatch(package.build)
             assert match and match["variant"] in known, package.build
+            assert ("_py3" in package.build) == (package.name != contents.EMULATED_SDK)
             assert package.index["version"] == VERSION
             assert int(match["number"]) == package.index["build_number"] == known[match["variant"]].build_number
 
@@ -49,7 +54,7 @@ def test_the_runtime_states_what_it_needs(runtime):
     needs = depends(runtime)
     assert re.fullmatch(r">=3\.\d+,<3\.\d+\.0a0", needs["python"])
     assert re.fullmatch(r">=2\.\d+(\.\d+)?,<2\.\d+\.0a0", needs["pytorch"]), needs["pytorch"]
-    assert needs["torch-fl-platform"] == "==1 host_*"
+    assert needs["torch-fl-platform"] == "==1 host_0"
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     for name in ("typer", "rich"):
         assert f"{name}{needs[name]}" in declared  # bounds as in the wheel, and not lost on the way

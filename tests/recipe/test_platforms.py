@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flbuild import sync
-from flbuild.platforms import PlatformError, load, load_all, variants
+from flbuild.platforms import PlatformError, load, load_all, on_emulated_sdk, switched, variants
 
 VENDOR = """
 id = "metal"
@@ -23,6 +23,21 @@ root = "/opt/maca"
 [kernels]
 slots = ["metal", "cuda"]
 vendor = true
+
+[switches]
+FLAGOS_BUILD_VENDOR = "vendor"
+
+[switches_refused]
+FLAGOS_BUILD_BOXING = "there is nothing to box into"
+
+[capabilities]
+cpu_kernels_in_place = "device memory is out of the CPU's reach"
+native_kernels = true
+peer_copies = true
+profiler = true
+memset_records = true
+compile = "not tried"
+collectives = true
 
 [features]
 operators = "some"
@@ -84,13 +99,18 @@ def test_a_virtual_package_gates_and_outranks(write):
         ('sonames = ["libmetaldriver.so*"]', 'sonames = ["*"]', "sonames.0: "),
         ('hardware = "a card"', 'hardware = "a card"\nemulated = true', "an emulated platform has no [sdk]"),
         ("vendor = true", "optional = ['vendor']", "kernels.optional names vendor, which the platform does not have"),
-        ("vendor = true", "flaggems = true", "kernels.flaggems needs pins.flaggems"),
+        ("vendor = true", "vendor = true\nflaggems = true", "kernels.flaggems needs pins.flaggems"),
         (
             "vendor = true",
-            "flaggems = true\n[pins]\nflaggems = '5.0.2'",
+            "vendor = true\nflaggems = true\n[pins]\nflaggems = '5.0.2'",
             "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree",
         ),
         ("vendor = true", "optional = ['cuda']", "kernels.optional.0: "),
+        ("vendor = true", "", "switches has FLAGOS_BUILD_VENDOR for kernels that the platform does not have"),
+        ("FLAGOS_BUILD_BOXING =", "FLAGOS_BUILD_VENDOR =", "FLAGOS_BUILD_VENDOR is in switches and in switches_refused"),
+        ("FLAGOS_BUILD_BOXING =", "BOXING =", "switches_refused.BOXING.[key]: "),
+        ("native_kernels = true", "native_kernels = false", "capabilities.native_kernels."),
+        ("native_kernels = true", "", "capabilities.native_kernels: Field required"),
         ('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]', "there is no file run.json"),
         ("[sdk]", "[sdk", "not TOML 1.0"),
     ],
@@ -118,7 +138,7 @@ def test_a_folder_without_platforms_says_so(tmp_path):
 )
 @pytest.mark.parametrize(("optional", "word"), [("", "yes"), ("optional = ['flaggems']\n", "optional")])
 def test_flaggems_is_pinned_by_the_platform_and_may_be_optional(write, pins, flaggems, triton, optional, word):
-    text = VENDOR.replace("vendor = true\n", f"flaggems = true\n{optional}\n[pins]\n{pins}\n")
+    text = VENDOR.replace('FLAGOS_BUILD_VENDOR = "vendor"', "").replace("vendor = true\n", f"flaggems = true\n{optional}\n[pins]\n{pins}\n")
     for variant in variants(load(write(text))):
         keys = sync.variant_keys(variant)
         assert (keys["flagos_flaggems"], keys["flagos_vendor_kernels"]) == (word, "no")
@@ -131,3 +151,50 @@ def test_status_is_computed_from_evidence(write):
     assert load(path).status == "Stable"
     assert load(write(VENDOR)).status == "Emulated"
     assert "| `metal` | a card | MACA 3.8.0, 3.8.1.3 | 3.12 | Emulated |" in sync.support_table([load(write(VENDOR))])
+
+
+def test_an_emulated_build_is_another_build_with_the_reference_s_triton(write, tmp_path):
+    vendor = load(write(VENDOR.replace("vendor = true", "vendor = true\nflaggems = true\n[pins]\nflaggems = '5.4.0rc2.post1'\nflagtree = '0.6.2a3+mthreads3.6'")))
+    reference = next(platform for platform in load_all() if platform.emulated)
+    real = variants(vendor)[-1]
+    with pytest.raises(PlatformError, match="MACA has no emulation in tests/emulation/metal"):
+        on_emulated_sdk(real, [vendor, reference], tmp_path)
+    (tmp_path / "tests/emulation/metal").mkdir(parents=True)
+    (tmp_path / "tests/emulation/metal/CMakeLists.txt").touch()
+    made = on_emulated_sdk(real, [vendor, reference], tmp_path)
+    assert (made.name, made.build_prefix) == ("metal-3.8.1.3-emulated", "metal_maca3813_emu")
+    keys, emulated = sync.variant_keys(real), sync.variant_keys(made)
+    assert (keys["flagos_flaggems_spec"], keys["flagos_triton_spec"]) == (
+        "flag-gems ==5.4.0rc2.post1",
+        "flagtree ==0.6.2a3+mthreads3.6",
+    )
+    assert emulated["flagos_triton_spec"] == reference.pins.triton_spec
+    assert (keys["flagos_sdk_run_path"], emulated["flagos_sdk_run_path"]) == ("/opt/maca/lib", "none")
+    assert keys["flagos_sdk_spec"] == emulated["flagos_sdk_spec"] == "maca-version >=3.8,<4.0a0"
+    assert (keys["flagos_emulated"], emulated["flagos_emulated"]) == ("no", "yes")
+    assert int(emulated["flagos_down_priority"]) > int(keys["flagos_down_priority"])
+    with pytest.raises(PlatformError, match="host has no SDK that could be emulated"):
+        on_emulated_sdk(variants(reference)[0], [vendor, reference], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "kernels"),
+    [({}, "yes"), ({"FLAGOS_BUILD_VENDOR": "ON"}, "yes"), ({"FLAGOS_BUILD_VENDOR": "off", "FLAGOS_BUILD_BOXING": "OFF"}, "no")],
+)
+def test_a_switch_leaves_a_package_of_kernels_out(write, given, kernels):
+    made = switched(variants(load(write(VENDOR)))[0], given)
+    assert sync.variant_keys(made)["flagos_vendor_kernels"] == kernels
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"FLAGOS_BUILD_VENDOR": "perhaps"}, "FLAGOS_BUILD_VENDOR=perhaps: must be ON or OFF"),
+        ({"FLAGOS_BUILD_BOXING": "1"}, "FLAGOS_BUILD_BOXING=1: there is nothing to box into"),
+        ({"FLAGOS_BUILD_VENDORS": "ON"}, "metal has no such switch (it has: FLAGOS_BUILD_VENDOR)"),
+    ],
+)
+def test_a_switch_that_cannot_be_gets_the_reason(write, given, sentence):
+    with pytest.raises(PlatformError) as caught:
+        switched(variants(load(write(VENDOR)))[0], given)
+    assert sentence in str(caught.value)

@@ -33,13 +33,17 @@ def outputs(document) -> dict[str, dict]:
 def test_the_script_environment_carries_every_key_that_can_change_the_compile(document):
     """The staging cache is keyed by these values: a key that is missing lets two variants share one compile."""
     staging = next(output for output in document["outputs"] if "staging" in output)
-    given = {re.fullmatch(r"\$\{\{ (\w+) \}\}", value)[1] for value in staging["build"]["script"]["env"].values()}
+    environment = dict(staging["build"]["script"]["env"])
+    for name in ("FLAGOS_SDK_ROOT", "FLAGOS_CORE_LIBRARY"):  # of this machine
+        assert environment.pop(name) == f'${{{{ env.get("{name}", default="none") }}}}'
+    given = {re.fullmatch(r"\$\{\{ (\w+) \}\}", value)[1] for value in environment.values()}
     selection_only = {
         "flagos_build",
         "flagos_build_number",
         "flagos_down_priority",
         "flagos_gate",
         "flagos_sonames",
+        "flagos_sdk_spec",
         "flagos_emulated",
         "flagos_flaggems_spec",
         "flagos_triton_spec",
@@ -60,6 +64,8 @@ def test_there_is_one_staging_output_and_the_packages(document):
         "torch-fl",
         "torch-fl-platform",
         "torch-fl-tests",
+        "torch-fl-emulated-sdk",
+        "${{ flagos_sdk }}-version",
     }
 
 
@@ -69,6 +75,8 @@ def test_outputs_with_nothing_to_hold_are_skipped_by_a_rule(document):
         "torch-fl-vendor-kernels": ['flagos_vendor_kernels == "no"'],
         "torch-fl-flaggems": ['flagos_flaggems == "no"'],
         "torch-fl-triton-host": ['flagos_emulated != "yes"'],
+        "torch-fl-emulated-sdk": ['flagos_emulated_sdk != "yes"'],
+        "${{ flagos_sdk }}-version": ['flagos_sdk_spec == "none"'],
     }
 
 

@@ -16,7 +16,7 @@ from flbuild.platforms import ROOT, PlatformError
 @pytest.fixture
 def clone(tmp_path):
     """A copy of the files that the synchronisation reads and writes."""
-    for name in ("src/platforms", "variants", "recipe", "flbuild"):
+    for name in ("src/platforms", "tests/emulation", "variants", "recipe", "flbuild"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
     repeated = "triton-host/torch_fl_triton_host/_version.py"
     for name in ("python/torch_fl/_version.py", repeated, "pixi.toml", "README.md", "docs/opinfo.json"):
@@ -47,6 +47,7 @@ def test_drift_is_named_and_repaired(clone):
         facts.read_text()
         .replace("\nflaggems = true", "\nflaggems = false")
         .replace('\noptional = ["flaggems"]', "\noptional = []")
+        .replace('\nFLAGOS_BUILD_FLAGGEMS = "flaggems"', "")
     )
     (clone / "variants" / "gone-1.0.yaml").write_text("flagos_platform: [gone]\n")
     (clone / "python/torch_fl/_version.py").write_text('__version__ = "0.9.7"\n')

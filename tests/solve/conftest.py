@@ -17,6 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from flbuild import platforms, sync
+from flbuild.variant_files import has_emulation
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).resolve().parent / "stub"
@@ -58,9 +59,13 @@ class Miniature:
         (tree / "cmake").mkdir()
         (tree / "cmake" / "README").write_text("empty in miniature\n")
         (tree / "variants").mkdir()
-        for platform in platforms.load_all(tree):
+        every = platforms.load_all(tree)
+        for platform in every:
             for variant in platforms.variants(platform):
-                (tree / "variants" / f"{variant.name}.yaml").write_text(sync.variant_file(variant))
+                emulated = has_emulation(tree, platform.id)
+                on_card = [variant, platforms.on_emulated_sdk(variant, every, tree)] if emulated else [variant]
+                for each in on_card:
+                    (tree / "variants" / f"{each.name}.yaml").write_text(sync.variant_file(each))
         return cls(tree, channels, base_variants)
 
     @property
@@ -146,8 +151,8 @@ def miniature(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Miniature
 
 @pytest.fixture(scope="session")
 def channel(miniature: Miniature, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four builds: the emulated one, a detected accelerator with two SDKs, one that no solver detects."""
+    """Five builds: emulated devices, a detected accelerator with two SDKs, one that no solver detects, and its emulation."""
     output = tmp_path_factory.mktemp("channel")
-    for name in ("host", "stub-12.8", "stub-13.0.1", "plain-3.8.1.3"):
+    for name in ("host", "stub-12.8", "stub-13.0.1", "plain-3.8.1.3", "plain-3.8.1.3-emulated"):
         miniature.build([name], output)
     return output

@@ -12,6 +12,7 @@ VARIANTS = {
     "stub_stubsdk128": "stub-12.8",
     "stub_stubsdk1301": "stub-13.0.1",
     "plain_psdk3813": "plain-3.8.1.3",
+    "plain_psdk3813_emu": "plain-3.8.1.3",
 }
 
 
@@ -30,6 +31,7 @@ def test_every_variant_has_its_packages_and_no_other(packages):
     assert names == {
         "host": always | {"torch-fl-flaggems"},
         "plain_psdk3813": always | {"torch-fl-vendor-kernels"},
+        "plain_psdk3813_emu": always | {"torch-fl-vendor-kernels", "torch-fl-emulated-sdk"},
         "stub_stubsdk128": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
         "stub_stubsdk1301": always | {"torch-fl-vendor-kernels", "torch-fl-flaggems"},
     }
@@ -67,7 +69,7 @@ def test_siblings_are_pinned_exactly_and_once(packages):
     for group in contents.siblings(packages).values():
         runtime = group[0]
         for package in group[1:]:
-            if package.index.get("noarch"):
+            if package.index.get("noarch") or package.name == contents.EMULATED_SDK:
                 continue
             pins = [spec for spec in package.index["depends"] if spec.split()[0] == "torch-fl-runtime"]
             assert pins == [f"torch-fl-runtime =={runtime.index['version']} {runtime.build}"], package.file.name
@@ -81,7 +83,8 @@ def test_a_file_that_no_package_took_is_reported(packages):
     assert contents.partition_problems(group) == []
     without = [package for package in group if package.name != "torch-fl-vendor-kernels"]
     assert contents.partition_problems(without) == [
-        "lib/libtorch_fl_kernels_stub.so: staged for stub_stubsdk128, and in none of its packages"
+        f"{name}: staged for stub_stubsdk128, and in none of its packages"
+        for name in ("lib/libtorch_fl_stub.so", "share/torch-fl/torch-fl-vendor-kernels/compatibility.json")
     ]
     twice = [*group, next(package for package in group if package.name == "torch-fl-flaggems")]
     assert any("in 2 packages" in line for line in contents.partition_problems(twice))
@@ -101,13 +104,44 @@ def test_an_absolute_run_path_and_a_build_path_are_reported(packages, tmp_path):
     package = contents.Package.unpack(next(p.file for p in packages if p.name == "torch-fl-runtime"), tmp_path)
     record = next(r for r in package.records if r["_path"].endswith("compatibility.json"))
     (package.root / record["_path"]).write_text('{"from": "/tmp/bld/rattler-build_torch-fl_1/work/src"}')
-    assert [line for line in contents.path_problems(package) if "rattler-build_torch-fl_1" in line]
+    assert [line for line in contents.path_problems(package, []) if "rattler-build_torch-fl_1" in line]
 
     class Absolute(Elf):
         run_paths = property(lambda self: ["/opt/build/lib"])
 
     package.__dict__["libraries"] = [Absolute(library.path) for library in package.libraries]
-    assert [line for line in contents.path_problems(package) if "/opt/build/lib is not below $ORIGIN" in line]
+    assert [line for line in contents.path_problems(package, []) if "/opt/build/lib is not below $ORIGIN" in line]
+    assert not [line for line in contents.path_problems(package, ["/opt/build/lib"]) if "run path" in line]
+
+    class Reversed(Elf):
+        run_paths = property(lambda self: ["/opt/build/lib", "$ORIGIN"])
+
+    package.__dict__["libraries"] = [Reversed(library.path) for library in package.libraries]
+    assert [line for line in contents.path_problems(package, ["/opt/build/lib"]) if "after a folder of the SDK" in line]
+
+
+def test_the_loader_finds_the_vendors_sdk_in_its_default_folder_and_the_emulated_one_beside(packages):
+    run_paths = {
+        package.variant: [path.rstrip("/") for path in library.run_paths]
+        for package in packages
+        for library in package.libraries
+        if library.path.name == "libtorch_fl_platform_plain.so"
+    }
+    assert run_paths == {"plain_psdk3813": ["$ORIGIN", "/opt/plain/lib"], "plain_psdk3813_emu": ["$ORIGIN"]}
+
+
+def test_what_runs_on_an_emulated_sdk_is_never_published(channel, packages, miniature, tmp_path):
+    refused = {package.file.name for package in packages if contents.publishing_problems(package)}
+    assert refused == {package.file.name for package in packages if package.variant == "plain_psdk3813_emu"}
+    found = contents.problems(channel, tmp_path, miniature.tree, publish=True)
+    assert {line.split(":")[0] for line in found} == refused
+
+
+def test_every_package_of_a_compile_says_what_it_is_for(packages):
+    for group in contents.siblings(packages).values():
+        for package in (package for package in group if package.name in contents.SPLIT):
+            (name,) = [name for name in package.files if name.endswith("/compatibility.json")]
+            assert name.startswith(("share/torch-fl/", "lib/python")) and contents.identity_problems(group[0]) == []
 
 
 def test_an_outgrown_budget_is_reported(packages, tmp_path):

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import typer
 
 from torch_fl._version import __version__
+from torch_fl.cli.dev import dev
 from torch_fl.cli.info import info
 from torch_fl.cli.routes import routes
 from torch_fl.cli.test import test
@@ -18,6 +19,7 @@ app = typer.Typer(
 app.command()(info)
 app.command()(routes)
 app.command()(test)
+app.add_typer(dev, name="dev")
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
     from torch_fl.cli.survey import survey
 

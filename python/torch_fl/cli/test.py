@@ -31,7 +31,7 @@ def test(
     if importlib.util.find_spec(SUITE) is None:
         raise typer.BadParameter("the contract suite is not installed; install the package torch-fl-tests")
     path = (output or Path(f"evidence-{platform}.json")).absolute()
-    command = [*_pytest(subset), *(["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else [])]
+    command = [*_pytest(platform, subset), *(["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else [])]
     begun = datetime.now(timezone.utc)
     with tempfile.TemporaryDirectory() as folder:  # the tests may write where they are started
         junit = Path(folder, "junit.xml")
@@ -59,14 +59,15 @@ def _refuse_another(about: dict, platform: str, emulated: bool) -> None:
         raise typer.BadParameter("this build runs on the vendor's own SDK: leave --emulated out")
 
 
-def _pytest(subset: bool) -> list[str]:
-    """The command, after `python -m`."""
+def _pytest(platform: str, subset: bool) -> list[str]:
+    """The command, after `python -m`: the contract suite and the platform's own tests, or the short selection of both."""
     from torch_fl.evidence import capabilities
 
-    command = ["pytest", "-q", "-p", "no:cacheprovider"]
+    command, own = ["pytest", "-q", "-p", "no:cacheprovider", "--pyargs"], f"{SUITE}_{platform}"
     if not subset:
-        return [*command, "--pyargs", SUITE]
-    files = capabilities.platform().get("tests", {}).get("subset", [])
-    if not files:
+        return [*command, SUITE, *([own] if importlib.util.find_spec(own) else [])]
+    chosen = capabilities.platform().get("tests", {})
+    parts = [(SUITE, name) for name in chosen.get("subset", [])] + [(own, name) for name in chosen.get("own_subset", [])]
+    if not parts:
         raise typer.BadParameter("the platform names no short selection; leave --subset out")
-    return [*command, "--pyargs", *(f"{SUITE}.{name.removesuffix('.py')}" for name in files)]
+    return [*command, *(f"{package}.{name.removesuffix('.py')}" for package, name in parts)]

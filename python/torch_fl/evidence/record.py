@@ -9,7 +9,9 @@ import importlib.metadata
 import json
 import os
 import platform as machine
+import subprocess
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -34,11 +36,28 @@ def environment() -> dict[str, Any]:
         "platform": capabilities.build()["platform"],
         "emulated": capabilities.build()["emulated"],
         "devices": devices,
+        "driver": _driver(capabilities.build(), capabilities.platform(), os.environ),
         "build": capabilities.build(),
         "versions": {"python": machine.python_version(), **_versions()},
         "host": {"system": machine.platform(), "processors": os.cpu_count()},
         "settings": {name: value for name, value in sorted(os.environ.items()) if name.startswith("FLAGOS_")},
     }
+
+
+def _driver(build: dict[str, Any], facts: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """What the SDK's own programs say about the versions of driver and SDK; empty on emulated devices."""
+    sdk = facts.get("sdk")
+    if build["emulated"] or not sdk:
+        return {}
+    named = next((environ[name] for name in sdk.get("root_variables", []) if environ.get(name)), sdk["root"])
+    said = {}
+    for program in sdk.get("version_programs", []):
+        try:
+            done = subprocess.run([Path(named, program)], capture_output=True, text=True, timeout=60, check=False)
+            said[program] = (done.stdout or done.stderr).strip()
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said[program] = f"cannot be run: {error}"
+    return said
 
 
 def _versions() -> dict[str, str]:

@@ -1,8 +1,9 @@
 # The vendor's SDK as targets: musa::musart, musa::mudnn, musa::murand, each with the SDK's include folder.
 #
-# MUSA_HOME, MUSA_ROOT or MUSA_PATH (CMake variable or environment) says where it is; /usr/local/musa is the vendor's default.
+# TORCH_FL_SDK_ROOT, else MUSA_HOME, MUSA_ROOT or MUSA_PATH of CMake or the environment says where it is; /usr/local/musa is the
+# vendor's default. Without TORCH_FL_SDK_RUN_PATH the libraries built here look for the SDK's where they were found.
 # musa::mupti is headers only: the profiler's library is opened when a session starts, never linked.
-set(_musa_roots)
+set(_musa_roots ${TORCH_FL_SDK_ROOT})
 foreach(_name MUSA_HOME MUSA_ROOT MUSA_PATH)
   list(APPEND _musa_roots ${${_name}} $ENV{${_name}})
 endforeach()
@@ -27,8 +28,12 @@ if(NOT MUSA_INCLUDE_DIR OR _musa_missing)
   endif()
   list(JOIN _musa_missing ", " _musa_missing)
   list(JOIN _musa_roots ", " _musa_roots)
-  message(FATAL_ERROR "TORCH_FL_PLATFORM=musa needs the MUSA toolkit: ${_musa_missing} not found in ${_musa_roots}; set MUSA_HOME "
-    "to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
+  message(FATAL_ERROR "TORCH_FL_PLATFORM=musa needs the MUSA toolkit: ${_musa_missing} not found in ${_musa_roots}; set "
+    "MUSA_HOME to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
+endif()
+
+if(NOT TORCH_FL_SDK_RUN_PATH)
+  get_filename_component(TORCH_FL_SDK_RUN_PATH "${MUSA_musart_LIBRARY}" DIRECTORY)
 endif()
 
 foreach(_library musart mudnn murand)

@@ -18,7 +18,7 @@ namespace host = flagos::host;
 struct Registry {
   std::shared_mutex mutex;
   std::unordered_map<const void*, StreamInfo> streams;  // guarded by mutex
-  uint32_t last_number = 0;                              // guarded by mutex
+  uint32_t last_number = 0;                             // guarded by mutex
 };
 
 Registry& registry() {
@@ -39,7 +39,8 @@ void wait(host::Stream& later, host::Stream& earlier) {
 flagos_status start() {
   if (host::ready.load(std::memory_order_acquire)) return FLAGOS_SUCCESS;
   const char* variable = std::getenv("FLAGOS_EMULATION_INLINE");
-  host::default_stream_kind = variable && std::string_view(variable) == "1" ? host::Stream::Kind::kDefault : host::Stream::Kind::kSide;
+  host::default_stream_kind =
+      variable && std::string_view(variable) == "1" ? host::Stream::Kind::kDefault : host::Stream::Kind::kSide;
   return host::initialize();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of an emulated SDK: what its handles stand for.
 //
-// A handle is checked before it is used, so a stale one is an error and not a crash. The null handle is the default stream of the
-// current device. Streams that are not "non-blocking" order themselves against the default stream, as CUDA's legacy default
+// A handle is checked before it is used, so a stale one is an error and not a crash. The null handle is the default stream of
+// the current device. Streams that are not "non-blocking" order themselves against the default stream, as CUDA's legacy default
 // stream does: work on either side waits for what was put on the other before.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace emulation {
 
-// Starts the devices, once. Their default streams are asynchronous, as a card's are, whereas the host platform's run idle streams'
-// work at once; FLAGOS_EMULATION_INLINE=1 has them do so, too (faster, and blind to forgotten synchronisation).
+// Starts the devices, once. Their default streams are asynchronous, as a card's are, whereas the host platform's run idle
+// streams' work at once; FLAGOS_EMULATION_INLINE=1 has them do so, too (faster, and blind to forgotten synchronisation).
 flagos_status start();
 
 struct StreamInfo {

@@ -37,6 +37,29 @@ mkdir -p $PREFIX/share/toy
 echo "$FLAVOUR" > $PREFIX/share/toy/flavour
 echo 0 > $PREFIX/share/toy/status
 """
+PLATFORM = """\
+id = "{id}"
+name = "A toy"
+hardware = "none"
+{more}
+[kernels]
+slots = []
+
+[capabilities]
+cpu_kernels_in_place = true
+native_kernels = "there are none"
+peer_copies = true
+profiler = "there is none"
+memset_records = "there are none"
+compile = "not tried"
+collectives = "not tried"
+
+[features]
+operators = "none"
+collectives = "none"
+profiler = "none"
+compile = "none"
+"""
 
 
 @pytest.fixture
@@ -47,6 +70,8 @@ def toy(tmp_path: Path) -> Layout:
         "src/make.sh": SCRIPT,
         "variants/plain.yaml": "flavour: [plain]\n",
         "variants/sweet.yaml": "flavour: [sweet]\n",
+        "src/platforms/plain/platform.toml": PLATFORM.format(id="plain", more="emulated = true"),
+        "src/platforms/sweet/platform.toml": PLATFORM.format(id="sweet", more=""),
     }.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)

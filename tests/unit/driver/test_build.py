@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flbuild import build, children, digest
+from flbuild import build, children, core, digest
 from flbuild.errors import UserError
 from flbuild.layout import Layout
 from flbuild.report import Report
@@ -54,6 +54,20 @@ def test_building_skipping_and_rebuilding(toy: Layout, report: Report) -> None:
 
     (toy.channel / first.packages[0]).unlink()
     assert build.why_rebuild(toy, "plain", now)[0] == "packages are missing from the channel"
+
+
+def test_another_variants_core_of_the_same_sources_is_taken(
+    toy: Layout, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "PACKAGE", "toy-")
+    monkeypatch.setattr(core, "LIBRARY", Path("share", "toy", "flavour"))
+    make(toy, report)
+    records = toy.channel / build.RECORDS
+    now = build.identity(toy, toy.root / "variants/sweet.yaml", "nothing")
+    assert core.compiled(toy, records, "sweet", now).read_text() == "plain\n"
+    assert core.compiled(toy, records, "plain", build.identity(toy, toy.root / "variants/plain.yaml", "nothing")) is None
+    assert core.compiled(toy, records, "sweet", now | {"channels": "others"}) is None
+    assert core.compiled(toy, records, "sweet", now | {"src/make.sh": "another"}) is None
 
 
 def test_a_failing_script_shows_its_log_and_publishes_nothing(

@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[3]
 RUN = """
 import sys
 from pathlib import Path
-from flbuild import bootstrap, solve
+from flbuild import bootstrap, ending, solve
 bootstrap.ROOT, solve.COMPANIONS = Path(sys.argv.pop(1)), ()
 from flbuild.__main__ import run
-sys.exit(run())
+ending.leave(run())
 """
 
 

@@ -1,4 +1,8 @@
-"""Fixtures: the library under test, C helpers for it, and processes of their own for what dies or starts afresh."""
+"""Fixtures: the library under test, C helpers for it, and processes of their own for what dies or starts afresh.
+
+Every test here runs for each platform whose library can be had on any machine: `host`, and the vendors' on their emulated
+SDKs. `host_only(reason)` marks what is not the contract's but the host platform's own.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,34 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 ABI = ROOT / "src" / "abi"
 NAME = "libtorch_fl_platform_host.so"
-sys.path.insert(0, str(HERE))  # flagos_contract.py, also for the scripts below
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "emulation")]  # flagos_contract.py is also for the scripts below
 
+import compile_sdk
 from flagos_contract import Platform, Probe
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "host_only(reason): about the host platform, not about the contract of all platforms")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if not (item.get_closest_marker("host_only") and of_vendor(item))]
+
+
+def of_vendor(item: pytest.Item) -> bool:
+    return hasattr(item, "callspec") and item.callspec.params.get("platform_id", "host") != "host"
+
+
+@pytest.fixture(scope="session", params=["host", "musa"])
+def platform_id(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def library() -> str:
+def library(platform_id: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    if platform_id != "host":
+        folder = compile_sdk.libraries(platform_id, tmp_path_factory.getbasetemp().parent)
+        return str(folder / f"libtorch_fl_platform_{platform_id}.so")
     named = os.environ.get("FLAGOS_PLATFORM_LIBRARY")
     if named:
         assert Path(named).is_file(), f"FLAGOS_PLATFORM_LIBRARY={named}: no such file"
@@ -50,7 +75,7 @@ def compile_helper():
 @pytest.fixture(scope="session")
 def environment(library: str, compile_helper, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     probe = compile_helper("probe.c", tmp_path_factory.mktemp("probe") / "probe.so", "-shared", "-fPIC")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("FLAGOS_", "MUSA_"))}
     clean.pop("PYTHONFAULTHANDLER", None)
     return clean | {
         "FLAGOS_PLATFORM_LIBRARY": library,

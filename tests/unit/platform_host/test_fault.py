@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+pytestmark = pytest.mark.host_only("the emulated cards contain its sources")
+
 TOUCH = "probe.load_byte(host.malloc(1, 100) + 50)"
 SENTENCE = re.compile(
     r"^flagos: host code touched device memory of flagos:1 at 0x[0-9a-f]+: use tensor\.cpu\(\) to get a copy that the "

@@ -6,6 +6,8 @@ import signal
 import pytest
 from flagos_contract import Status
 
+pytestmark = pytest.mark.host_only("the emulated cards contain its sources")
+
 GUARD = {"FLAGOS_HOST_GUARD": "1", "FLAGOS_HOST_MEMORY": "64MiB"}
 BLOCK = "block = host.malloc(1, size)\nkernel = block + host.host_offset()\n"
 

@@ -3,6 +3,8 @@
 import pytest
 from flagos_contract import NO_CACHING
 
+pytestmark = pytest.mark.host_only("the emulated cards contain its sources")
+
 SHOW = """
 host = Platform(os.environ["FLAGOS_PLATFORM_LIBRARY"])
 try:

@@ -7,6 +7,7 @@ import pytest
 from flagos_contract import Failed, Status
 
 
+@pytest.mark.host_only("a card's default stream is asynchronous")
 def test_idle_default_stream_runs_on_the_calling_thread(host, probe):
     order = probe.make_list()
     host.launch_host_function(0, None, probe.work("append"), probe.make_entry(order, 1))
@@ -131,11 +132,13 @@ def test_wrong_streams_are_refused(host, probe):
         host.launch_host_function(0, None, None, None)
 
 
+@pytest.mark.host_only("a vendor's runtime has its own costs")
 def test_query_of_an_idle_stream_costs_nanoseconds(host, probe, stream):
     for handle in (None, stream):
         assert probe.time_query(ctypes.addressof(host.table), 0, handle) < 50
 
 
+@pytest.mark.host_only("the emulated cards contain its sources")
 def test_idle_threads_end(run_script):
     source = """
     def threads():

@@ -34,9 +34,11 @@ const char* remedy(musaError_t error) {
   switch (error) {
     case musaErrorNoDevice:
     case musaErrorInsufficientDriver:
-      return "; install the Moore Threads driver, or one that is new enough for this MUSA runtime, and see whether mthreads-gmi "
+      return "; install the Moore Threads driver, or one that is new enough for this MUSA runtime, and see whether "
+             "mthreads-gmi "
              "lists a card (MUSA_VISIBLE_DEVICES chooses among them)";
-    case musaErrorMemoryAllocation: return "; free memory or use smaller tensors (torch.flagos.memory_summary() shows what is held)";
+    case musaErrorMemoryAllocation:
+      return "; free memory or use smaller tensors (torch.flagos.memory_summary() shows what is held)";
     case musaErrorIllegalAddress:
     case musaErrorLaunchFailure:
       return "; a kernel that was queued before has failed: synchronise after each step to find it, and start a new process, "

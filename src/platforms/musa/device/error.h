@@ -13,8 +13,9 @@ namespace flagos::musa {
 // The last stored sentence; "" before the first failure. Valid until the thread's next failure.
 const char* last_error();
 
-// FLAGOS_SUCCESS for musaSuccess. Otherwise the sentence is made of what was attempted ("allocate memory", printf-style), of the
-// runtime's function and text, and of a remedy; the runtime's own record of the error is cleared, since others look at it, too.
+// FLAGOS_SUCCESS for musaSuccess. Otherwise the sentence is made of what was attempted ("allocate memory", printf-style), of
+// the runtime's function and text, and of a remedy; the runtime's own record of the error is cleared, since others look at it,
+// too.
 [[gnu::format(printf, 3, 4)]] flagos_status check(musaError_t error, const char* function, const char* attempt, ...);
 
 }  // namespace flagos::musa

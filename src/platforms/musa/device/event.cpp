@@ -66,6 +66,7 @@ flagos_status event_destroy(flagos_event event) {
 
 flagos_status event_record(flagos_event event, int32_t device, flagos_stream stream) {
   if (const auto status = check_event(event, "event_record"); status != FLAGOS_SUCCESS) return status;
+  device = device_of(stream, device);
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
@@ -75,7 +76,7 @@ flagos_status event_record(flagos_event event, int32_t device, flagos_stream str
 
 flagos_status stream_wait_event(int32_t device, flagos_stream stream, flagos_event event) {
   if (const auto status = check_event(event, "stream_wait_event"); status != FLAGOS_SUCCESS) return status;
-  const OnDevice scope(device);
+  const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
   if (!event->native) return FLAGOS_SUCCESS;
@@ -99,7 +100,8 @@ flagos_status event_synchronize(flagos_event event) {
   if (const auto status = check_event(event, "event_synchronize"); status != FLAGOS_SUCCESS) return status;
   const Recorded recorded = latest(event);  // not under the lock: others may record it again meanwhile
   if (!recorded.native) return FLAGOS_SUCCESS;
-  return check(musaEventSynchronize(recorded.native), "musaEventSynchronize", "wait for an event of flagos:%d", recorded.device);
+  return check(musaEventSynchronize(recorded.native), "musaEventSynchronize", "wait for an event of flagos:%d",
+               recorded.device);
 }
 
 flagos_status event_elapsed(flagos_event start, flagos_event end, double* milliseconds) {
@@ -119,8 +121,9 @@ flagos_status event_elapsed(flagos_event start, flagos_event end, double* millis
     }
   }
   if (recorded[0].device != recorded[1].device)
-    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the events were recorded on flagos:%d and flagos:%d; take two of one device",
-                recorded[0].device, recorded[1].device);
+    return fail(FLAGOS_ERROR_INVALID_ARGUMENT,
+                "elapsed time: the events were recorded on flagos:%d and flagos:%d; take two of one device", recorded[0].device,
+                recorded[1].device);
   float elapsed = 0;
   const auto status = check(musaEventElapsedTime(&elapsed, recorded[0].native, recorded[1].native), "musaEventElapsedTime",
                             "read the time between two events");

@@ -17,8 +17,8 @@ void after_fork_in_child() {
   if (ready.exchange(false)) forked = true;
 }
 
-// The major version in a number of the runtime: MUSA 5.1.0 is 50100, MUSA 4.3 has also been 4030. 0 for numbers of another kind,
-// such as the CUDA version that the interface follows.
+// The major version in a number of the runtime: MUSA 5.1.0 is 50100, MUSA 4.3 has also been 4030. 0 for numbers of another
+// kind, such as the CUDA version that the interface follows.
 int major_of(int version) {
   const int major = version < 10000 ? version / 1000 : version / 10000;
   return major >= 3 && major <= 9 ? major : 0;
@@ -28,15 +28,17 @@ int major_of(int version) {
 flagos_status check_version() {
   const int built = std::atoi(TORCH_FL_SDK_VERSION);
   int version = 0;
-  if (const auto status = check(musaRuntimeGetVersion(&version), "musaRuntimeGetVersion", "read the version of the MUSA runtime");
+  if (const auto status =
+          check(musaRuntimeGetVersion(&version), "musaRuntimeGetVersion", "read the version of the MUSA runtime");
       status != FLAGOS_SUCCESS)
     return status;
   const int found = major_of(version);
   if (built == 0 || found == 0 || found == built) return FLAGOS_SUCCESS;
-  return fail(FLAGOS_ERROR_SYSTEM,
-              "the MUSA runtime here is of MUSA %d (version %d), and torch-fl was built for MUSA %s: install the torch-fl build for "
-              "MUSA %d, or a MUSA %d toolkit",
-              found, version, TORCH_FL_SDK_VERSION, found, built);
+  return fail(
+      FLAGOS_ERROR_SYSTEM,
+      "the MUSA runtime here is of MUSA %d (version %d), and torch-fl was built for MUSA %s: install the torch-fl build for "
+      "MUSA %d, or a MUSA %d toolkit",
+      found, version, TORCH_FL_SDK_VERSION, found, built);
 }
 
 }  // namespace

@@ -52,12 +52,13 @@ bool find(const void* address, flagos_pointer_info* out) {
   if (next == blocks.begin()) return false;
   const auto& [start, block] = *std::prev(next);
   if (static_cast<size_t>(byte - start) >= block.bytes) return false;
-  *out = {block.device == kPinned ? FLAGOS_MEMORY_PINNED : FLAGOS_MEMORY_DEVICE, block.device, const_cast<char*>(start), block.bytes};
+  *out = {block.device == kPinned ? FLAGOS_MEMORY_PINNED : FLAGOS_MEMORY_DEVICE, block.device, const_cast<char*>(start),
+          block.bytes};
   return true;
 }
 
-// Memory that another library has allocated: each device is asked, since the runtime resolves addresses against the current one.
-// Its extent stays unknown (size 0).
+// Memory that another library has allocated: each device is asked, since the runtime resolves addresses against the current
+// one. Its extent stays unknown (size 0).
 flagos_status ask_runtime(const void* address, flagos_pointer_info* out) {
   int32_t count = 0;
   if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
@@ -69,7 +70,8 @@ flagos_status ask_runtime(const void* address, flagos_pointer_info* out) {
       musaGetLastError();  // not an address of this device
       continue;
     }
-    if (attributes.type == musaMemoryTypeDevice) *out = {FLAGOS_MEMORY_DEVICE, attributes.device, const_cast<void*>(address), 0};
+    if (attributes.type == musaMemoryTypeDevice)
+      *out = {FLAGOS_MEMORY_DEVICE, attributes.device, const_cast<void*>(address), 0};
     if (attributes.type == musaMemoryTypeHost) *out = {FLAGOS_MEMORY_PINNED, -1, const_cast<void*>(address), 0};
     if (out->kind != FLAGOS_MEMORY_UNKNOWN) break;
   }
@@ -128,7 +130,8 @@ flagos_status pointer_info(const void* address, flagos_pointer_info* out) {
 flagos_status malloc_pinned(size_t bytes, void** out) {
   *out = nullptr;
   if (bytes == 0) return FLAGOS_SUCCESS;
-  const auto status = check(musaMallocHost(out, bytes), "musaMallocHost", "allocate pinned host memory: asked for %zu bytes", bytes);
+  const auto status =
+      check(musaMallocHost(out, bytes), "musaMallocHost", "allocate pinned host memory: asked for %zu bytes", bytes);
   if (status == FLAGOS_SUCCESS) add(*out, {bytes, kPinned});
   return status;
 }

@@ -4,11 +4,24 @@
 #include <flagos_emulation.h>
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 
 #include "device.h"
 
 namespace flagos::musa {
 namespace {
+
+// The runtime does not tell a stream's device, and puts an event on streams of its own device only.
+struct Register {
+  std::shared_mutex mutex;
+  std::unordered_map<flagos_stream, int32_t> devices;  // guarded by mutex
+};
+Register& known() {
+  static auto* instance = new Register();  // usable while the process exits
+  return *instance;
+}
 
 // A failure of the emulated card's own functions, with its sentence.
 flagos_status emulated(flagos_status status) {
@@ -17,6 +30,14 @@ flagos_status emulated(flagos_status status) {
 }
 
 }  // namespace
+
+int32_t device_of(flagos_stream stream, int32_t device) {
+  if (!stream) return device;
+  auto& [mutex, devices] = known();
+  const std::shared_lock lock(mutex);
+  const auto found = devices.find(stream);
+  return found == devices.end() ? device : found->second;
+}
 
 flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
   return check(musaDeviceGetStreamPriorityRange(least, greatest), "musaDeviceGetStreamPriorityRange",
@@ -31,20 +52,27 @@ flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out
   if (const auto status = stream_priority_range(&least, &greatest); status != FLAGOS_SUCCESS) return status;
   musaStream_t stream = nullptr;
   // PyTorch orders its streams itself and expects them not to wait for the default stream.
-  const auto status =
-      check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
-            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
+  const auto status = check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
+                            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
+  if (status != FLAGOS_SUCCESS) return status;
   *out = reinterpret_cast<flagos_stream>(stream);
-  return status;
+  const std::lock_guard lock(known().mutex);
+  known().devices[*out] = device;
+  return FLAGOS_SUCCESS;
 }
 
 flagos_status stream_destroy(flagos_stream stream) {
   if (!stream) return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "stream_destroy: a default stream lives as long as its device");
+  {
+    const std::lock_guard lock(known().mutex);
+    if (known().devices.erase(stream) == 0)
+      return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "stream_destroy: not a stream, or destroyed already");
+  }
   return check(musaStreamDestroy(native(stream)), "musaStreamDestroy", "destroy a stream");
 }
 
 flagos_status stream_query(int32_t device, flagos_stream stream) {
-  const OnDevice scope(device);
+  const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const musaError_t error = musaStreamQuery(native(stream));
   if (error == musaErrorNotReady) {
@@ -55,13 +83,14 @@ flagos_status stream_query(int32_t device, flagos_stream stream) {
 }
 
 flagos_status stream_synchronize(int32_t device, flagos_stream stream) {
-  const OnDevice scope(device);
+  const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d", device);
+  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d",
+               device);
 }
 
 flagos_status launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function, void* argument) {
-  return emulated(flagos_emulation_launch_host_function(device, stream, function, argument));
+  return emulated(flagos_emulation_launch_host_function(device_of(stream, device), stream, function, argument));
 }
 
 flagos_status host_offset(ptrdiff_t* bytes) { return emulated(flagos_emulation_host_offset(bytes)); }

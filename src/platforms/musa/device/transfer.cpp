@@ -14,7 +14,8 @@ namespace {
 constexpr int32_t kHost = -1;
 
 // The device of one side of a transfer, kHost where host memory is expected.
-flagos_status find_side(const char* function, const char* name, const void* address, size_t bytes, bool on_device, int32_t* device) {
+flagos_status find_side(const char* function, const char* name, const void* address, size_t bytes, bool on_device,
+                        int32_t* device) {
   *device = kHost;
   if (!address) return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: the %s is NULL", function, name);
   flagos_pointer_info info;
@@ -23,13 +24,13 @@ flagos_status find_side(const char* function, const char* name, const void* addr
   if (on_device && !is_device)
     return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: the %s %p is not device memory", function, name, address);
   if (!on_device && is_device)
-    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: the %s %p is memory of flagos:%d where host memory is expected", function, name,
-                address, info.device);
+    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: the %s %p is memory of flagos:%d where host memory is expected", function,
+                name, address, info.device);
   if (!on_device) return FLAGOS_SUCCESS;
   const size_t offset = static_cast<const char*>(address) - static_cast<const char*>(info.base);
   if (info.size > 0 && bytes > info.size - offset)  // a size of 0 is unknown
-    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: %zu bytes at the %s %p go past the block of %zu bytes on flagos:%d", function,
-                bytes, name, address, info.size, info.device);
+    return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "%s: %zu bytes at the %s %p go past the block of %zu bytes on flagos:%d",
+                function, bytes, name, address, info.size, info.device);
   *device = info.device;
   return FLAGOS_SUCCESS;
 }
@@ -81,7 +82,8 @@ flagos_status memset_async(void* to, int32_t byte, size_t bytes, flagos_stream s
     return status;
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaMemsetAsync(to, byte, bytes, native(stream)), "musaMemsetAsync", "fill %zu bytes on flagos:%d", bytes, device);
+  return check(musaMemsetAsync(to, byte, bytes, native(stream)), "musaMemsetAsync", "fill %zu bytes on flagos:%d", bytes,
+               device);
 }
 
 }  // namespace flagos::musa

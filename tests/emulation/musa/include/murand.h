@@ -12,28 +12,28 @@ extern "C" {
 #endif
 
 typedef enum murandStatus { /* names in public use; numbers are cuRAND's: guess */
-  MURAND_STATUS_SUCCESS = 0,
-  MURAND_STATUS_VERSION_MISMATCH = 100,
-  MURAND_STATUS_NOT_INITIALIZED = 101,
-  MURAND_STATUS_ALLOCATION_FAILED = 102,
-  MURAND_STATUS_TYPE_ERROR = 103,
-  MURAND_STATUS_OUT_OF_RANGE = 104,
-  MURAND_STATUS_LENGTH_NOT_MULTIPLE = 105,
-  MURAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106,
-  MURAND_STATUS_LAUNCH_FAILURE = 201,
-  MURAND_STATUS_PREEXISTING_FAILURE = 202,
-  MURAND_STATUS_INITIALIZATION_FAILED = 203,
-  MURAND_STATUS_ARCH_MISMATCH = 204,
-  MURAND_STATUS_INTERNAL_ERROR = 999,
-  MURAND_STATUS_NOT_IMPLEMENTED = 1000
+                            MURAND_STATUS_SUCCESS = 0,
+                            MURAND_STATUS_VERSION_MISMATCH = 100,
+                            MURAND_STATUS_NOT_INITIALIZED = 101,
+                            MURAND_STATUS_ALLOCATION_FAILED = 102,
+                            MURAND_STATUS_TYPE_ERROR = 103,
+                            MURAND_STATUS_OUT_OF_RANGE = 104,
+                            MURAND_STATUS_LENGTH_NOT_MULTIPLE = 105,
+                            MURAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106,
+                            MURAND_STATUS_LAUNCH_FAILURE = 201,
+                            MURAND_STATUS_PREEXISTING_FAILURE = 202,
+                            MURAND_STATUS_INITIALIZATION_FAILED = 203,
+                            MURAND_STATUS_ARCH_MISMATCH = 204,
+                            MURAND_STATUS_INTERNAL_ERROR = 999,
+                            MURAND_STATUS_NOT_IMPLEMENTED = 1000
 } murandStatus_t;
 
 typedef enum murandRngType { /* numbers in public use */
-  MURAND_RNG_PSEUDO_DEFAULT = 400,
-  MURAND_RNG_PSEUDO_XORWOW = 401,
-  MURAND_RNG_PSEUDO_MRG32K3A = 402,
-  MURAND_RNG_PSEUDO_MTGP32 = 403,
-  MURAND_RNG_PSEUDO_PHILOX4_32_10 = 404
+                             MURAND_RNG_PSEUDO_DEFAULT = 400,
+                             MURAND_RNG_PSEUDO_XORWOW = 401,
+                             MURAND_RNG_PSEUDO_MRG32K3A = 402,
+                             MURAND_RNG_PSEUDO_MTGP32 = 403,
+                             MURAND_RNG_PSEUDO_PHILOX4_32_10 = 404
 } murandRngType_t;
 
 typedef struct murandGenerator_st* murandGenerator_t;

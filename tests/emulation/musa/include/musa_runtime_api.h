@@ -2,8 +2,8 @@
  * musa_runtime_api.h: the part of the MUSA runtime that torch-fl uses, declared anew from public call sites.
  *
  * This is not the vendor's header. The names, arguments and order of arguments are those of public code that calls the runtime.
- * "guess" marks what no public source confirms: the runtime mirrors CUDA's, so CUDA's numbers and layouts are assumed. Code that
- * is compiled against the vendor's header takes the vendor's numbers; nothing in src/ repeats one of ours.
+ * "guess" marks what no public source confirms: the runtime mirrors CUDA's, so CUDA's numbers and layouts are assumed. Code
+ * that is compiled against the vendor's header takes the vendor's numbers; nothing in src/ repeats one of ours.
  *
  * Every function returns musaSuccess or the reason; "current device" is the calling thread's.
  */
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MUSART_VERSION 50100 /* of MUSA 5.1.0; how the number is made of it: guess */
+#define MUSART_VERSION 50100 /* of MUSA 5.1.0 */
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,18 +46,18 @@ typedef struct MUstream_st* musaStream_t; /* NULL: the default stream of the cur
 typedef struct MUevent_st* musaEvent_t;
 
 typedef enum musaMemcpyKind { /* numbers: guess */
-  musaMemcpyHostToHost = 0,
-  musaMemcpyHostToDevice = 1,
-  musaMemcpyDeviceToHost = 2,
-  musaMemcpyDeviceToDevice = 3,
-  musaMemcpyDefault = 4 /* the addresses say which */
+                              musaMemcpyHostToHost = 0,
+                              musaMemcpyHostToDevice = 1,
+                              musaMemcpyDeviceToHost = 2,
+                              musaMemcpyDeviceToDevice = 3,
+                              musaMemcpyDefault = 4 /* the addresses say which */
 } musaMemcpyKind;
 
 typedef enum musaMemoryType { /* numbers: guess */
-  musaMemoryTypeUnregistered = 0,
-  musaMemoryTypeHost = 1,
-  musaMemoryTypeDevice = 2,
-  musaMemoryTypeManaged = 3
+                              musaMemoryTypeUnregistered = 0,
+                              musaMemoryTypeHost = 1,
+                              musaMemoryTypeDevice = 2,
+                              musaMemoryTypeManaged = 3
 } musaMemoryType;
 
 typedef struct musaPointerAttributes {
@@ -85,22 +85,22 @@ typedef struct musaPointerAttributes {
 #define musaIpcMemLazyEnablePeerAccess 0x01u
 
 typedef enum musaDeviceAttr { /* names in public use; numbers are CUDA's: guess */
-  musaDevAttrMaxThreadsPerBlock = 1,
-  musaDevAttrMaxSharedMemoryPerBlock = 8,
-  musaDevAttrWarpSize = 10,
-  musaDevAttrClockRate = 13,
-  musaDevAttrMultiProcessorCount = 16,
-  musaDevAttrIntegrated = 18,
-  musaDevAttrL2CacheSize = 38,
-  musaDevAttrMaxThreadsPerMultiProcessor = 39,
-  musaDevAttrUnifiedAddressing = 41,
-  musaDevAttrComputeCapabilityMajor = 75,
-  musaDevAttrComputeCapabilityMinor = 76,
-  musaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-  musaDevAttrMaxRegistersPerMultiprocessor = 82,
-  musaDevAttrManagedMemory = 83,
-  musaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-  musaDevAttrMemoryPoolsSupported = 115
+                              musaDevAttrMaxThreadsPerBlock = 1,
+                              musaDevAttrMaxSharedMemoryPerBlock = 8,
+                              musaDevAttrWarpSize = 10,
+                              musaDevAttrClockRate = 13,
+                              musaDevAttrMultiProcessorCount = 16,
+                              musaDevAttrIntegrated = 18,
+                              musaDevAttrL2CacheSize = 38,
+                              musaDevAttrMaxThreadsPerMultiProcessor = 39,
+                              musaDevAttrUnifiedAddressing = 41,
+                              musaDevAttrComputeCapabilityMajor = 75,
+                              musaDevAttrComputeCapabilityMinor = 76,
+                              musaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+                              musaDevAttrMaxRegistersPerMultiprocessor = 82,
+                              musaDevAttrManagedMemory = 83,
+                              musaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+                              musaDevAttrMemoryPoolsSupported = 115
 } musaDeviceAttr;
 
 typedef struct musaUUID {
@@ -184,8 +184,7 @@ musaError_t musaIpcCloseMemHandle(void* address);
 /* transfers */
 musaError_t musaMemcpy(void* to, const void* from, size_t bytes, musaMemcpyKind kind);
 musaError_t musaMemcpyAsync(void* to, const void* from, size_t bytes, musaMemcpyKind kind, musaStream_t stream);
-musaError_t musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                                musaStream_t stream);
+musaError_t musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, musaStream_t stream);
 musaError_t musaMemset(void* to, int byte, size_t bytes);
 musaError_t musaMemsetAsync(void* to, int byte, size_t bytes, musaStream_t stream);
 

@@ -46,7 +46,7 @@ murandStatus_t generate(murandGenerator_t generator, const char* kernel, T* numb
   if (count == 0) return MURAND_STATUS_SUCCESS;
   const std::lock_guard lock(generator->mutex);
   // As a kernel of the card would: only the current device's memory is there, and the stream must be of the generator's device.
-  static const bool own_device_only = emulation::quirk("pointer-device");
+  static const bool own_device_only = emulation::quirk("pointer_device");
   const auto block = emulation::find_block(numbers);
   if (!block || block->device != generator->device || emulation::stream_device(generator->stream) != generator->device ||
       (own_device_only && emulation::current_device() != generator->device))
@@ -64,7 +64,7 @@ murandStatus_t generate(murandGenerator_t generator, const char* kernel, T* numb
 }
 
 bool even_only() {
-  static const bool on = emulation::quirk("normal-even");
+  static const bool on = emulation::quirk("normal_even");
   return on;
 }
 
@@ -129,7 +129,7 @@ murandStatus_t murandGenerate(murandGenerator_t generator, unsigned int* numbers
 // A quirk of Philox on the S5000; without it the numbers are pairs of the sequence.
 murandStatus_t murandGenerateLongLong(murandGenerator_t generator, unsigned long long* numbers, size_t count) {
   if (!generator) return MURAND_STATUS_NOT_INITIALIZED;
-  static const bool refused = emulation::quirk("random-64-bit");
+  static const bool refused = emulation::quirk("random_64_bit");
   if (refused) return MURAND_STATUS_TYPE_ERROR;
   return generate(generator, "musa::rand::philox_uint64", numbers, count, 2,
                   [](Sequence& sequence, uint64_t position, unsigned long long* out, size_t length) {

@@ -17,7 +17,9 @@ namespace host = flagos::host;
 int visible_devices();
 int physical(int device);
 
-// The base starts on first use. Why nothing can be done, or musaSuccess: no driver, a forked process, no device, a broken device.
+// The base starts on first use. Why that cannot be, or musaSuccess: no driver, a forked process, bad settings, no device.
+musaError_t started();
+// The same with the current device being sound.
 musaError_t ready();
 
 // The vendor's error for a status of the base.
@@ -51,5 +53,8 @@ musaError_t call(const char* name, Body&& body, flagos_emulation_v1_kind kind = 
 // The quirk that a device address means something only while its own device is current. Bytes at a device address, for a
 // function of that name: musaErrorInvalidValue unless they are live device memory.
 musaError_t check_device_memory(const char* function, const void* address, size_t bytes);
+
+// Device memory, page-locked or registered host memory, or any other.
+flagos_emulation_v1_place place_of(const void* address);
 
 }  // namespace musart

@@ -122,11 +122,16 @@ std::set<std::pair<int, int>>& peers() {  // (device, peer) with access enabled;
 int visible_devices() { return static_cast<int>(visible().size()); }
 int physical(int device) { return visible()[device]; }
 
-musaError_t ready() {
+musaError_t started() {
   if (driver_missing()) return refuse(musaErrorInsufficientDriver, "FLAGOS_EMULATION_DRIVER=none: no driver");
   if (emulation::start() != FLAGOS_SUCCESS) return musaErrorInitializationError;
   if (visible_devices() == 0)
     return refuse(musaErrorNoDevice, "MUSA_VISIBLE_DEVICES=%s leaves no device", std::getenv("MUSA_VISIBLE_DEVICES"));
+  return musaSuccess;
+}
+
+musaError_t ready() {
+  if (const auto error = started()) return error;
   if (emulation::broken(host::current_device))
     return refuse(musaErrorLaunchFailure, "MUSA device %d: a kernel has failed before; nothing works on it any more",
                   host::current_device);
@@ -134,7 +139,7 @@ musaError_t ready() {
 }
 
 musaError_t check_device_memory(const char* function, const void* address, size_t bytes) {
-  static const bool own_device_only = emulation::quirk("pointer-device");
+  static const bool own_device_only = emulation::quirk("pointer_device");
   flagos_pointer_info block;
   if (!host::find_device_block(address, &block))
     return refuse(musaErrorInvalidValue, "%s: %p is not device memory", function, address);
@@ -143,8 +148,8 @@ musaError_t check_device_memory(const char* function, const void* address, size_
                   block.device, host::current_device);
   const auto offset = static_cast<const char*>(address) - static_cast<const char*>(block.base);
   if (bytes > block.size - offset)
-    return refuse(musaErrorInvalidValue, "%s: %zu bytes at %p go past the end of the block of %zu bytes at %p", function,
-                  bytes, address, block.size, block.base);
+    return refuse(musaErrorInvalidValue, "%s: %zu bytes at %p go past the end of the block of %zu bytes at %p", function, bytes,
+                  address, block.size, block.base);
   return musaSuccess;
 }
 
@@ -177,19 +182,19 @@ musaError_t musaGetDeviceCount(int* count) {
   return remember(*count > 0 ? musaSuccess : musaErrorNoDevice);
 }
 
+// These two also with a broken device, so that one can go on with another.
 musaError_t musaGetDevice(int* device) {
-  return call(__func__, [&] {
-    if (!device) return musaErrorInvalidValue;
-    *device = host::current_device;
-    return musaSuccess;
-  });
+  emulation::CallScope scope(__func__);
+  musaError_t error = started();
+  if (error == musaSuccess && !device) error = musaErrorInvalidValue;
+  if (error == musaSuccess) *device = host::current_device;
+  scope.set_status(error);
+  return remember(error);
 }
 
-// Also from a broken device to a sound one.
 musaError_t musaSetDevice(int device) {
   emulation::CallScope scope(__func__);
-  musaError_t error = ready();
-  if (error == musaErrorLaunchFailure) error = musaSuccess;
+  musaError_t error = started();
   if (error == musaSuccess) error = check_device(device);
   if (error == musaSuccess) host::current_device = device;
   scope.set_status(error);
@@ -197,8 +202,7 @@ musaError_t musaSetDevice(int device) {
 }
 
 musaError_t musaDeviceSynchronize() {
-  return call(
-      __func__, [] { return translate(host::synchronize_device(host::current_device)); }, FLAGOS_EMULATION_SYNCHRONIZE);
+  return call(__func__, [] { return translate(host::synchronize_device(host::current_device)); }, FLAGOS_EMULATION_SYNCHRONIZE);
 }
 
 musaError_t musaGetDeviceProperties(musaDeviceProp* out, int device) {

@@ -16,26 +16,26 @@ struct Text {
 
 constexpr Text kTexts[] = {
 #define MUSART_TEXT(error, text) {error, #error, text},
-    MUSART_TEXT(musaSuccess, "no error")
-    MUSART_TEXT(musaErrorInvalidValue, "invalid argument")
-    MUSART_TEXT(musaErrorMemoryAllocation, "out of memory")
-    MUSART_TEXT(musaErrorInitializationError, "initialization error")
-    MUSART_TEXT(musaErrorDeinitialized, "driver shutting down")
-    MUSART_TEXT(musaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")
-    MUSART_TEXT(musaErrorInsufficientDriver, "MUSA driver version is insufficient for MUSA runtime version")
-    MUSART_TEXT(musaErrorNoDevice, "no MUSA-capable device is detected")
-    MUSART_TEXT(musaErrorInvalidDevice, "invalid device ordinal")
-    MUSART_TEXT(musaErrorInvalidResourceHandle, "invalid resource handle")
-    MUSART_TEXT(musaErrorNotReady, "device not ready")
-    MUSART_TEXT(musaErrorIllegalAddress, "an illegal memory access was encountered")
-    MUSART_TEXT(musaErrorPeerAccessAlreadyEnabled, "peer access is already enabled")
-    MUSART_TEXT(musaErrorPeerAccessNotEnabled, "peer access has not been enabled")
-    MUSART_TEXT(musaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped")
-    MUSART_TEXT(musaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region")
-    MUSART_TEXT(musaErrorLaunchFailure, "unspecified launch failure")
-    MUSART_TEXT(musaErrorNotPermitted, "operation not permitted")
-    MUSART_TEXT(musaErrorNotSupported, "operation not supported")
-    MUSART_TEXT(musaErrorUnknown, "unknown error")
+    MUSART_TEXT(musaSuccess, "no error") MUSART_TEXT(musaErrorInvalidValue, "invalid argument") MUSART_TEXT(
+        musaErrorMemoryAllocation, "out of memory") MUSART_TEXT(musaErrorInitializationError, "initialization error")
+        MUSART_TEXT(musaErrorDeinitialized, "driver shutting down")
+            MUSART_TEXT(musaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")
+                MUSART_TEXT(musaErrorInsufficientDriver, "MUSA driver version is insufficient for MUSA runtime version")
+                    MUSART_TEXT(musaErrorNoDevice, "no MUSA-capable device is detected")
+                        MUSART_TEXT(musaErrorInvalidDevice, "invalid device ordinal")
+                            MUSART_TEXT(musaErrorInvalidResourceHandle, "invalid resource handle")
+                                MUSART_TEXT(musaErrorNotReady, "device not ready")
+                                    MUSART_TEXT(musaErrorIllegalAddress, "an illegal memory access was encountered")
+                                        MUSART_TEXT(musaErrorPeerAccessAlreadyEnabled, "peer access is already enabled")
+                                            MUSART_TEXT(musaErrorPeerAccessNotEnabled, "peer access has not been enabled")
+                                                MUSART_TEXT(musaErrorHostMemoryAlreadyRegistered,
+                                                            "part or all of the requested memory range is already mapped")
+                                                    MUSART_TEXT(musaErrorHostMemoryNotRegistered,
+                                                                "pointer does not correspond to a registered memory region")
+                                                        MUSART_TEXT(musaErrorLaunchFailure, "unspecified launch failure")
+                                                            MUSART_TEXT(musaErrorNotPermitted, "operation not permitted")
+                                                                MUSART_TEXT(musaErrorNotSupported, "operation not supported")
+                                                                    MUSART_TEXT(musaErrorUnknown, "unknown error")
 #undef MUSART_TEXT
 };
 

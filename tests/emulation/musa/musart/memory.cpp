@@ -182,12 +182,15 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes* out, const void* add
 
 // Device memory here is private to its process.
 musaError_t musaIpcGetMemHandle(musaIpcMemHandle_t*, void*) {
-  return call(__func__, [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
+  return call(__func__,
+              [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
 }
 musaError_t musaIpcOpenMemHandle(void**, musaIpcMemHandle_t, unsigned int) {
-  return call(__func__, [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
+  return call(__func__,
+              [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
 }
 musaError_t musaIpcCloseMemHandle(void*) {
-  return call(__func__, [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
+  return call(__func__,
+              [] { return refuse(musaErrorNotSupported, "emulated MUSA memory cannot be shared between processes"); });
 }
 }

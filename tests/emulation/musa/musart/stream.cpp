@@ -23,7 +23,8 @@ musaError_t create_stream(musaStream_t* out, unsigned int flags, int priority) {
   if (flags > musaStreamNonBlocking) return refuse(musaErrorInvalidValue, "a stream has no flags %#x", flags);
   int32_t least = 0, greatest = 0;
   host::stream_priority_range(&least, &greatest);
-  void* stream = emulation::create_stream(host::current_device, std::clamp(priority, greatest, least), flags == musaStreamDefault);
+  void* stream =
+      emulation::create_stream(host::current_device, std::clamp(priority, greatest, least), flags == musaStreamDefault);
   *out = static_cast<musaStream_t>(stream);
   return stream ? musaSuccess : musaErrorUnknown;
 }
@@ -179,7 +180,8 @@ musaError_t musaEventRecord(musaEvent_t handle, musaStream_t stream) {
 
 musaError_t musaEventQuery(musaEvent_t handle) {
   return call(__func__, [&] {
-    return with_event("musaEventQuery", handle, [](const MUevent_st& event) { return translate(host::event_query(event.inner)); });
+    return with_event("musaEventQuery", handle,
+                      [](const MUevent_st& event) { return translate(host::event_query(event.inner)); });
   });
 }
 
@@ -200,7 +202,8 @@ musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t start, musaEve
     if (const auto error = find_event("musaEventElapsedTime", start, &first)) return error;
     if (const auto error = find_event("musaEventElapsedTime", end, &second)) return error;
     if (!first.timing || !second.timing || !first.recorded || !second.recorded || first.device != second.device)
-      return refuse(musaErrorInvalidResourceHandle, "musaEventElapsedTime: two recorded events of one device, made with timing");
+      return refuse(musaErrorInvalidResourceHandle,
+                    "musaEventElapsedTime: two recorded events of one device, made with timing");
     double elapsed = 0;
     const auto error = translate(host::event_elapsed(first.inner, second.inner, &elapsed));
     *milliseconds = static_cast<float>(elapsed);

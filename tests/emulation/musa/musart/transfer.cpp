@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills. None returns later than its call has to: memory that is not page-locked is copied asynchronously, too, so who
-// relies on the vendor's staging of such memory is found out.
+// Copies and fills. None returns later than its call has to: memory that is not page-locked is copied asynchronously, too, so
+// who relies on the vendor's staging of such memory is found out.
 #include <cstring>
 
 #include "call.h"
@@ -8,9 +8,6 @@
 #include "memory.h"
 
 namespace musart {
-
-flagos_emulation_v1_place place_of(const void* address);  // memory.cpp
-
 namespace {
 
 struct Side {
@@ -118,8 +115,7 @@ musaError_t musaMemcpyAsync(void* to, const void* from, size_t bytes, musaMemcpy
   return call(__func__, [&] { return copy("musaMemcpyAsync", to, from, bytes, kind, false, stream); });
 }
 
-musaError_t musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                                musaStream_t stream) {
+musaError_t musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, musaStream_t stream) {
   return call(__func__, [&]() -> musaError_t {
     for (const auto& [address, device] : {std::pair<const void*, int>(to, to_device), {from, from_device}})
       if (host::address_space().device_of(address) != device && bytes > 0)

@@ -28,14 +28,14 @@ typedef enum flagos_emulation_v1_kind {
   FLAGOS_EMULATION_KERNEL = 1,
   FLAGOS_EMULATION_COPY = 2,
   FLAGOS_EMULATION_FILL = 3,
-  FLAGOS_EMULATION_CALL = 4,        /* a call of the runtime's interface, on the calling thread */
+  FLAGOS_EMULATION_CALL = 4,       /* a call of the runtime's interface, on the calling thread */
   FLAGOS_EMULATION_SYNCHRONIZE = 5 /* the same, of a call that waits */
 } flagos_emulation_v1_kind;
 
 typedef enum flagos_emulation_v1_place { /* of a copy's ends */
-  FLAGOS_EMULATION_PAGEABLE = 1,
-  FLAGOS_EMULATION_PINNED = 2,
-  FLAGOS_EMULATION_DEVICE = 3
+                                         FLAGOS_EMULATION_PAGEABLE = 1,
+                                         FLAGOS_EMULATION_PINNED = 2,
+                                         FLAGOS_EMULATION_DEVICE = 3
 } flagos_emulation_v1_place;
 
 /* Something that has happened, told once it is over. Times are nanoseconds of CLOCK_MONOTONIC. */
@@ -43,13 +43,13 @@ typedef struct flagos_emulation_v1_activity {
   flagos_emulation_v1_kind kind;
   const char* name; /* of the kernel or of the function that was called; valid while the callback runs */
   uint64_t start, end;
-  uint64_t correlation; /* equal for a call and the work that it has put on a stream; 0: none */
-  int32_t device;    /* of calls: the current one */
-  uint32_t stream;   /* the stream's number within the process; 0 is a default stream; 0 for calls */
-  uint32_t thread;   /* calls: the thread's number (gettid) */
-  uint64_t bytes;    /* copies and fills */
-  int32_t value;     /* fills: the byte; calls: the vendor's status */
-  int32_t from, to;  /* copies: flagos_emulation_v1_place */
+  uint64_t correlation;           /* equal for a call and the work that it has put on a stream; 0: none */
+  int32_t device;                 /* of calls: the current one */
+  uint32_t stream;                /* the stream's number within the process; 0 is a default stream; 0 for calls */
+  uint32_t thread;                /* calls: the thread's number (gettid) */
+  uint64_t bytes;                 /* copies and fills */
+  int32_t value;                  /* fills: the byte; calls: the vendor's status */
+  int32_t from, to;               /* copies: flagos_emulation_v1_place */
   int32_t from_device, to_device; /* copies; -1 for the host */
 } flagos_emulation_v1_activity;
 

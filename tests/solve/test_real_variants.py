@@ -1,0 +1,173 @@
+"""The accelerators' own variants: rendered, and solved against a channel of metadata alone.
+
+Nobody here has the SDKs, so these packages cannot be built. What a solver reads of them comes from the rendered recipe;
+the channel holds no file, so nothing of it can ever be installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+from rattler import BuildString, GenericVirtualPackage, MatchSpec, PackageName, Version, install, solve
+from rattler.exceptions import SolverError
+from rattler_build import Stage0Recipe, VariantConfig
+
+from flbuild.platforms import ROOT, load_all, variants
+
+REAL = {variant.name: variant for platform in load_all() if platform.sdk for variant in variants(platform)}
+# What they need of others, in versions beside the right ones.
+OTHERS = [
+    *[("python", f"3.{minor}.4") for minor in (10, 11, 12, 13)],
+    *[("pytorch", f"2.{minor}.0") for minor in (10, 11, 12, 13)],
+    *[(name, "99") for name in ("numpy", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
+    *[("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
+]
+everyone = pytest.mark.parametrize("name", REAL)
+
+
+def rendered(name: str) -> list:
+    files = [ROOT / "conda_build_config.yaml", ROOT / "variants" / f"{name}.yaml"]
+    return list(Stage0Recipe.from_file(ROOT / "recipe" / "recipe.yaml").render(VariantConfig.from_files(files)))
+
+
+def following(minor: str) -> str:
+    major, number = minor.split(".")
+    return f"{major}.{int(number) + 1}.0a0"
+
+
+def records(name: str) -> list[dict]:
+    """The packages of a variant as a channel lists them; pins are resolved as the builder does."""
+    outputs = rendered(name)
+    exact = {str(o.recipe.package.name): f"=={o.recipe.package.version} {o.recipe.build.string}" for o in outputs}
+
+    def spec(part, variant: dict) -> str:
+        if isinstance(part, str):
+            return part
+        ((kind, pin),) = part.items()
+        if kind == "pin_subpackage":
+            assert pin["exact"], part
+            return f"{pin['name']} {exact[pin['name']]}"
+        assert (kind, pin["lower_bound"], pin["upper_bound"]) == ("pin_compatible", "x.x", "x.x"), part
+        minor = str(variant[pin["name"]]).removesuffix(".*")
+        return f"{pin['name']} >={minor},<{following(minor)}"
+
+    made = []
+    for output in outputs:
+        needs, package, build = output.recipe.to_dict().get("requirements", {}), output.recipe.package, output.recipe.build
+        variant = {str(key): value for key, value in dict(output.variant).items()}
+        made.append(
+            {
+                "name": str(package.name),
+                "version": str(package.version),
+                "build": str(build.string),
+                "build_number": output.recipe.to_dict()["build"]["number"],
+                "depends": [spec(part, variant) for part in needs.get("run", [])],
+                "constrains": [spec(part, variant) for part in needs.get("run_constraints", [])],
+            }
+        )
+    return made
+
+
+@pytest.fixture(scope="module")
+def channel(tmp_path_factory):
+    """Metadata of every variant, the reference's included, and of what they need."""
+    folder = tmp_path_factory.mktemp("metadata")
+    needed = {pin for variant in REAL.values() for pin in (variant.pins.flaggems_spec, variant.pins.triton_spec) if pin}
+    exact = [tuple(pin.split(" ==")) for pin in needed if " ==" in pin]
+    others = [{"name": n, "version": v, "build": "0", "build_number": 0, "depends": []} for n, v in [*OTHERS, *exact]]
+    every = [record for name in ("host", *REAL) for record in records(name)]
+    packages = {f"{r['name']}-{r['version']}-{r['build']}.conda": r | {"subdir": "linux-64"} for r in [*every, *others]}
+    for subdir in ("linux-64", "noarch"):
+        (folder / subdir).mkdir()
+        found = packages if subdir == "linux-64" else {}
+        for record in found.values():
+            record |= {"sha256": "0" * 64, "md5": "0" * 32, "size": 0}
+        text = json.dumps({"info": {"subdir": subdir}, "packages": {}, "packages.conda": found, "repodata_version": 1})
+        (folder / subdir / "repodata.json").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def solved(channel):
+    """A function from match specs, and versions of virtual packages, to the records of the solution by name."""
+
+    def run(*specs: str, **detected: str) -> dict:
+        machine = {"unix": "0", "linux": "6.1", "glibc": "2.40", "archspec": "1", **detected}
+        virtual = [GenericVirtualPackage(PackageName(f"__{n}"), Version(v), BuildString("0")) for n, v in machine.items()]
+        asked = [MatchSpec(spec, strict=False) for spec in specs]
+        return {r.name.normalized: r for r in asyncio.run(solve([channel.as_uri()], asked, virtual_packages=virtual))}
+
+    return run
+
+
+def versions(solution: dict) -> dict[str, str]:
+    return {name: str(record.version) for name, record in solution.items()}
+
+
+@everyone
+def test_it_renders_the_packages_that_the_platform_has(name):
+    variant, made = REAL[name], records(name)
+    wanted = {"torch-fl", "torch-fl-runtime", "torch-fl-platform", "torch-fl-tests"}
+    wanted |= {"torch-fl-vendor-kernels"} if variant.platform.kernels.vendor else set()
+    wanted |= {"torch-fl-flaggems"} if variant.platform.kernels.flaggems else set()
+    wanted |= {f"{variant.platform.sdk.name}-version"} if variant.sdk_spec else set()
+    assert {record["name"] for record in made} == wanted
+    for record in made:
+        assert "_emu" not in record["build"]
+        assert record["build"].startswith((variant.build_prefix, "pyh", "0")), record
+
+
+@everyone
+def test_it_can_be_had_by_its_build_string_in_the_versions_that_it_is_pinned_to(solved, name):
+    variant = REAL[name]
+    found = versions(solved(f"torch-fl=*={variant.build_prefix}_*"))
+    for package, minors in (("python", variant.platform.python), ("pytorch", variant.platform.pytorch)):
+        assert minors == "any" or re.match(rf"{re.escape(minors[-1])}\.", found[package])
+    if variant.sdk_spec:
+        assert found[f"{variant.platform.sdk.name}-version"] == variant.sdk_version
+    assert not {"flagtree", "triton"} & found.keys() or "flaggems" not in variant.platform.kernels.optional
+
+
+@everyone
+def test_its_flaggems_are_the_vendors_and_need_no_kernels_on_the_host(solved, name):
+    variant = REAL[name]
+    if not variant.platform.kernels.flaggems:
+        pytest.skip(f"{variant.platform.id} has no FlagGems")
+    found = solved(f"torch-fl-flaggems=*={variant.build_prefix}_*")
+    assert "torch-fl-triton-host" not in found
+    for pin in (variant.pins.flaggems_spec, variant.pins.triton_spec):
+        assert found[pin.split()[0]].matches(MatchSpec(pin, strict=False))
+
+
+@everyone
+def test_nobody_gets_it_unasked(solved, name):
+    solution = solved("torch-fl")
+    assert str(solution["torch-fl"].build).startswith("host_") and f"{REAL[name].platform.sdk.name}-version" not in solution
+
+
+@everyone
+def test_another_sdk_or_python_or_an_old_driver_is_refused(solved, name):
+    variant = REAL[name]
+    request, sdk = f"torch-fl=*={variant.build_prefix}_*", variant.platform.sdk.name
+    if variant.sdk_spec:
+        with pytest.raises(SolverError, match=f"{sdk}-version"):
+            solved(request, f"{sdk}-version <{variant.sdk_version.split('.')[0]}")
+        assert solved(request, **{sdk: variant.sdk_version})
+        with pytest.raises(SolverError, match=f"__{sdk}"):
+            solved(request, **{sdk: "0.1"})
+    for minor in {"3.10", "3.11", "3.12", "3.13"} - set(variant.platform.python if variant.platform.python != "any" else ()):
+        if variant.platform.python != "any":
+            with pytest.raises(SolverError, match="python"):
+                solved(request, f"python {minor}.*")
+
+
+@everyone
+def test_nothing_of_the_channel_can_be_installed(solved, channel, name, tmp_path):
+    solution = solved(f"torch-fl=*={REAL[name].build_prefix}_*")
+    assert not list(channel.rglob("*.conda"))
+    with pytest.raises(Exception, match="(?i)no such file|not found|failed"):
+        asyncio.run(install(list(solution.values()), tmp_path / "prefix", cache_dir=tmp_path / "cache", show_progress=False))
+    assert not list((tmp_path / "prefix").rglob("libtorch_fl*"))
