@@ -90,6 +90,23 @@ def test_operators_own_the_device_time_of_their_work(profiled):
 
 
 @traced
+@pytest.mark.capability("native_kernels")
+def test_native_kernels_have_device_time_under_names_for_reading(served):
+    x = torch.ones(64, 64).to(DEVICE)
+    x @ x
+    served.clear()
+    with profile(activities=BOTH) as profiled:
+        x @ x
+        torch.flagos.synchronize()
+    assert served.calls("mm") == 1 and "cpu" not in served.backends("mm")
+    rows = {event.key: event for event in profiled.key_averages()}
+    assert rows["aten::mm"].self_device_time_total > 0
+    (product,) = (event for event in profiled.events() if event.device_type == DeviceType.PrivateUse1)
+    assert product.device_time_total == rows["aten::mm"].self_device_time_total
+    assert "MatMul" in product.name or "mm" in product.name.lower()
+
+
+@traced
 def test_device_work_lies_inside_the_profile_on_its_clock(trace):
     cpu = slices(trace, "cpu_op")
     first = min(event["ts"] for event in cpu)
@@ -256,6 +273,13 @@ def test_a_missing_library_gives_a_sentence_and_a_cpu_timeline(python, tmp_path)
     (line,) = said(done)
     assert line.startswith("[flagos trace] ") and "libnothing.so" in line and "FLAGOS_TRACER_LIBRARY" in line
     assert line.endswith("the profile has a CPU timeline only")
+
+
+@traced
+def test_the_variable_of_earlier_versions_still_names_the_library(python, tmp_path):
+    done = python(WITH_DEVICE, warn=True, FLAGOS_MUPTI_LIBRARY=str(tmp_path / "libnothing.so"))
+    assert "FLAGOS_MUPTI_LIBRARY is now called FLAGOS_TRACER_LIBRARY" in done.stderr
+    assert [line for line in said(done) if line.startswith("[flagos trace] ") and "libnothing.so" in line]
 
 
 @traced
