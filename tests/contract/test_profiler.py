@@ -63,8 +63,8 @@ def test_a_platform_without_tracer_profiles_the_cpu_in_silence(python):
         pytest.skip("this platform has a tracer")
     code = """
         import torch
-        from torch.profiler import ProfilerActivity, profile
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as p:
+        from torch.autograd.profiler import profile
+        with profile(use_device="flagos", use_kineto=True) as p:
             torch.ones(3, device="flagos").add_(1)
         assert any(event.key == "aten::add_" for event in p.key_averages())
     """
@@ -222,7 +222,7 @@ PROGRAM = """
     from pathlib import Path
 
     import torch
-    from torch.profiler import ProfilerActivity, profile
+    from torch.autograd.profiler import profile  # torch.profiler's own costs the import of a compiler
     from torch_fl.evidence import capabilities
 
     vendors = capabilities.platform()["tracer"]["libraries"]
@@ -234,14 +234,13 @@ PROGRAM = """
     x = torch.ones(1000, device="flagos")
     x.cpu()
     before = mapped()
-    activities = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1][:ACTIVITIES]
-    with profile(activities=activities) as p:
+    with profile(use_device=DEVICE, use_kineto=True) as p:
         x.cpu()
-    work = sum(e.device_type == torch.autograd.DeviceType.PrivateUse1 for e in p.events())
+    work = sum(e.device_type == torch.autograd.DeviceType.PrivateUse1 for e in p.function_events)
     assert any(e.key == "aten::copy_" or e.key == "aten::to" for e in p.key_averages())
     print(len(before), len(mapped()) > 0, work > 0)
 """
-WITH_DEVICE, CPU_ONLY = PROGRAM.replace("ACTIVITIES", "2"), PROGRAM.replace("ACTIVITIES", "1")
+WITH_DEVICE, CPU_ONLY = PROGRAM.replace("DEVICE", "'flagos'"), PROGRAM.replace("DEVICE", "None")
 
 
 @traced
