@@ -28,6 +28,7 @@ def start() -> None:
         return  # importlib.reload, which interactive shells do by themselves
     _refuse_other_owner()
     compat.report_retired()
+    compat.publish("FLAGOS_TRACER_LIBRARY")
     built = _compatibility()
     _refuse_other_torch(built)
     _refuse_other_platform(built)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 #: new environment variable -> (older names, first match wins)
 ENVIRONMENT = {
     "FLAGOS_ACCELERATOR": ("ACCELERATOR",),
-    "FLAGOS_TRACER_LIBRARY": ("FLAGOS_CUPTI_LIBRARY",),
+    "FLAGOS_TRACER_LIBRARY": ("FLAGOS_CUPTI_LIBRARY", "FLAGOS_MUPTI_LIBRARY", "FLAGOS_TOPSPTI_LIBRARY"),
 }
 
 #: older switch -> the word of FLAGOS_LOG that replaces it
@@ -59,6 +59,12 @@ def environment(name: str, environ: Mapping[str, str] | None = None) -> str | No
             _say_once(old, f"the environment variable {old} is now called {name}")
             return value
     return None
+
+
+def publish(name: str) -> None:
+    """Give variable `name` the value of an older name of it, for the core, which reads the present names alone."""
+    if (value := environment(name)) is not None:
+        os.environ[name] = value
 
 
 def backend(word: str, place: str) -> str:
