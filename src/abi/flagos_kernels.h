@@ -13,6 +13,8 @@
 // with PyTorch directly, so that nothing stands between the dispatcher and it but the counter below.
 #pragma once
 
+#include <ATen/core/IListRef.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/CppSignature.h>
 #include <ATen/core/op_registration/infer_schema.h>
@@ -74,6 +76,42 @@ struct SlotKernel {
   Route** route;  // where the kernel finds its counter
 };
 
+// All tensors of a call lie on one device of ours. Only a tensor without dimensions may be the CPU's, to be read: what calls
+// with a generator of ours and a tensor of the CPU's lead to would else be found by a kernel that cannot reach it.
+class CommonDevice {
+ public:
+  template <class T>
+  void see(const T&) {}
+  void see(at::Tensor& written) { see_one(written, true); }
+  void see(const at::Tensor& read) { see_one(read, false); }
+  void see(const std::optional<at::Tensor>& read) {
+    if (read) see_one(*read, false);
+  }
+  void see(const at::ArrayRef<at::Tensor>& read) {
+    for (const at::Tensor& tensor : read) see_one(tensor, false);
+  }
+  void see(const at::ITensorListRef& read) {
+    for (const at::Tensor& tensor : read) see_one(tensor, false);
+  }
+
+ private:
+  void see_one(const at::Tensor& tensor, bool written) {
+    if (!tensor.defined()) return;
+    const c10::Device device = tensor.device();
+    if (__builtin_expect(device.type() == c10::DeviceType::PrivateUse1, 1)) {
+      if (!ours_) ours_ = device;
+    } else if (written || tensor.dim() > 0) {
+      other_ = device;
+    }
+    if (__builtin_expect(!other_ && device.type() == c10::DeviceType::PrivateUse1 && device != *ours_, 0)) other_ = device;
+    if (__builtin_expect(other_.has_value(), 0))
+      TORCH_CHECK(!ours_ && !written, "Expected all tensors to be on the same device, but found at least two devices, ",
+                  ours_ ? ours_->str() : "flagos", " and ", other_->str(), "!");
+  }
+
+  std::optional<c10::Device> ours_, other_;
+};
+
 template <size_t size>
 struct OperatorName {
   char text[size];
@@ -88,6 +126,8 @@ struct CountedKernel<name, function, Result(Arguments...)> {
   static inline Route* route = nullptr;
   static Result call(Arguments... arguments) {
     served(route);
+    CommonDevice device;
+    (device.see(arguments), ...);
     return function(std::forward<Arguments>(arguments)...);
   }
 };
