@@ -82,6 +82,9 @@ Tensor uniform_numbers(const Tensor& like, Session& session, const Chosen& chose
 
 // The type is one that both libraries have; else the call is declined before a seed is taken.
 void refuse(const Tensor& self, bool floating) {
+  // A generator of the device brings calls for other devices' tensors here.
+  TORCH_CHECK(self.device().type() == c10::DeviceType::PrivateUse1, "Expected a '", self.device().type(),
+              "' device type for generator but found '", c10::DeviceTypeName(c10::DeviceType::PrivateUse1, true), "'");
   type_of(self.scalar_type());
   if (floating && !at::isFloatingType(self.scalar_type())) throw Decline("a distribution over real numbers");
 }
