@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 EMULATION = ROOT / "tests" / "emulation"
 TRACER = ROOT / "src" / "platforms" / "musa" / "tracer"
+sys.path.insert(0, str(EMULATION))
+
+import compile_sdk
 
 
 def _compile(output: Path, *arguments: object) -> Path:
@@ -23,19 +27,22 @@ def _compile(output: Path, *arguments: object) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sdk() -> Path:
-    """The folder of the emulated libmusart.so.5 and libmupti.so."""
-    named = os.environ.get("FLAGOS_EMULATED_SDK")
-    found = [Path(named)] if named else [file.parent for file in (ROOT / "build").glob("**/libmupti.so")]
-    for folder in found:
-        if (folder / "libmusart.so.5").is_file() and (folder / "libmupti.so").is_file():
-            return folder
-    pytest.skip("no emulated MUSA SDK: build tests/emulation with TORCH_FL_PLATFORM=musa, or set FLAGOS_EMULATED_SDK to its lib")
+def headers() -> list[str]:
+    return [f"-I{ROOT / 'src' / 'abi'}", f"-I{EMULATION / 'musa' / 'include'}", f"-I{EMULATION / 'base' / 'include'}"]
 
 
 @pytest.fixture(scope="session")
-def headers() -> list[str]:
-    return [f"-I{ROOT / 'src' / 'abi'}", f"-I{EMULATION / 'musa' / 'include'}", f"-I{EMULATION / 'base' / 'include'}"]
+def sdk(headers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the emulated libmusart.so.5 and libmupti.so."""
+    folder = compile_sdk.libraries("musa", tmp_path_factory.getbasetemp().parent)
+    if (folder / "libmupti.so").is_file():
+        return folder
+    own = tmp_path_factory.mktemp("mupti")
+    runtime = own / "libmusart.so.5"
+    runtime.symlink_to(folder / runtime.name)
+    sources = sorted((EMULATION / "musa" / "mupti").glob("*.cpp"))
+    _compile(own / "libmupti.so", "-fPIC", "-shared", "-Wl,-z,defs", *headers, *sources, runtime)
+    return own
 
 
 @pytest.fixture(scope="session")
