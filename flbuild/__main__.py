@@ -132,6 +132,10 @@ def test_accelerator(
         stage.detail = "passed" if status == 0 else "FAILED"
     report.results["evidence"] = str(evidence)
     report.say(f"evidence: {evidence}")
+    if variant.emulated_sdk:
+        report.say(f"\nthe emulated {variant.platform.name} itself, and the device layer on it", style="bold")
+        with report.stage("emulation tests"):
+            status = accelerator.run_emulation_tests(layout, variant, prefix, args.jobs, report.as_json) or status
     return status
 
 

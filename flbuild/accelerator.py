@@ -81,6 +81,22 @@ def announce_sdk(variant: Variant) -> None:
         os.environ[ROOT_VARIABLE] = str(root)
 
 
+def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, jobs: int, quiet: bool) -> int:
+    """The tests of the emulated SDK and of the device layer on it, from the sources, against the installed libraries.
+
+    Returns:
+        pytest's exit status.
+    """
+    folders = [layout.root / "tests" / "emulation" / variant.platform.id / "tests", layout.root / "tests" / "unit" / "platform_host"]
+    env = os.environ | {
+        "PYTHONPATH": str(layout.root),
+        "FLAGOS_EMULATED_PLATFORM": variant.platform.id,
+        "FLAGOS_EMULATED_LIBRARIES": str(prefix / "lib"),
+        "TORCH_FL_ENVIRONMENT": str(prefix),
+    }
+    return testing.run_pytest(layout, [folder for folder in folders if folder.is_dir()], env, jobs, quiet)
+
+
 def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:
     """`torch-fl test` of the installed packages.
 

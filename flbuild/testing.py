@@ -45,6 +45,11 @@ def run_sources(layout: Layout, variant: str, base_channel: str, jobs: int, quie
     }
     for library in prefix.glob("lib/libtorch_fl_platform_*.so"):
         env["FLAGOS_PLATFORM_LIBRARY"] = str(library)
+    return run_pytest(layout, folders, env, jobs, quiet)
+
+
+def run_pytest(layout: Layout, folders: list[Path], env: dict[str, str], jobs: int, quiet: bool) -> int:
+    """Tests of the sources, by the tools' Python."""
     options = ["-q", "-p", "no:cacheprovider", *sharing.options(jobs), f"--rootdir={layout.root}"]
     return subprocess.run(
         [sys.executable, "-B", "-m", "pytest", *options, *folders],

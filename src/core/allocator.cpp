@@ -119,7 +119,7 @@ c10::DataPtr DeviceAllocator::allocate(size_t bytes) { return allocate_on(bytes,
 
 void DeviceAllocator::copy_data(void* to, const void* from, std::size_t bytes) const {
   const auto stream = current_stream(current_device());
-  check(platform().memcpy_async(to, from, bytes, FLAGOS_COPY_DEVICE_TO_DEVICE, native(stream)), "copy device memory");
+  queue_copy(to, from, bytes, FLAGOS_COPY_DEVICE_TO_DEVICE, stream, "copy device memory");
 }
 
 void DeviceAllocator::emptyCache(c10::MempoolId_t) {

@@ -74,7 +74,7 @@ void DeviceCache::free(Block* block) {
     flagos_event event = nullptr;
     check(platform().event_create(device_, 0, &event), "make an event");
     const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(kDevice, device_), id);
-    check(platform().event_record(event, device_, native(stream)), "record an event");
+    check(platform().event_record(event, stream.device_index(), native(stream)), "record an event");
     events_.emplace_back(event, block);
     ++block->pending_events;
   }

@@ -33,8 +33,7 @@ bool is_plain(const at::Tensor& source, const at::Tensor& target) {
 }
 
 void move(const at::Tensor& source, const at::Tensor& target, flagos_copy_kind kind, c10::Stream stream) {
-  check(platform().memcpy_async(target.mutable_data_ptr(), source.const_data_ptr(), source.nbytes(), kind, native(stream)),
-        "copy a tensor");
+  queue_copy(target.mutable_data_ptr(), source.const_data_ptr(), source.nbytes(), kind, stream, "copy a tensor");
 }
 
 void transfer(const at::Tensor& source, const at::Tensor& target, c10::Stream stream) {

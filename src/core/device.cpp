@@ -74,6 +74,10 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
   return former;
 }
 
+OnDevice::~OnDevice() {
+  if (former_ != index_) platform().set_device(former_);
+}
+
 c10::DeviceIndex checked_index(c10::Device device) {
   if (!device.has_index()) return current_device();
   check_index(device.index());

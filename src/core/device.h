@@ -21,6 +21,18 @@ TORCH_FL_API c10::DeviceIndex device_count() noexcept;  // 0 when no platform is
 TORCH_FL_API c10::DeviceIndex current_device();
 TORCH_FL_API void set_device(c10::DeviceIndex index);                  // throws for an index that does not exist
 TORCH_FL_API c10::DeviceIndex exchange_device(c10::DeviceIndex index);  // negative: no change; returns the former
+// Makes `index` current while it lives.
+class OnDevice {
+ public:
+  explicit OnDevice(c10::DeviceIndex index) : former_(exchange_device(index)), index_(index) {}
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  const c10::DeviceIndex former_, index_;
+};
+
 c10::DeviceIndex checked_index(c10::Device device);                    // the current device when it has no index
 TORCH_FL_API void check_index(c10::DeviceIndex index);
 TORCH_FL_API void synchronize_device(c10::DeviceIndex index);

@@ -30,13 +30,6 @@ at::Tensor fill_if_deterministic(at::Tensor tensor) {
   return tensor;
 }
 
-// Makes `index` current for the allocation: the allocator asks for the current device.
-struct OnDevice {
-  explicit OnDevice(c10::DeviceIndex index) : former(exchange_device(index)) {}
-  ~OnDevice() { platform().set_device(former); }
-  const c10::DeviceIndex former;
-};
-
 }  // namespace
 
 at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<c10::Layout> layout,

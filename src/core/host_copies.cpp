@@ -54,12 +54,12 @@ constexpr size_t kFewRuns = 16;  // beyond that a device's own kernel spreads th
 }  // namespace
 
 void upload(void* device, const void* host, size_t bytes, c10::Stream stream) {
-  check(platform().memcpy_async(device, host, bytes, FLAGOS_COPY_HOST_TO_DEVICE, native(stream)), "copy to the device");
+  queue_copy(device, host, bytes, FLAGOS_COPY_HOST_TO_DEVICE, stream, "copy to the device");
   synchronize(stream);
 }
 
 void download(void* host, const void* device, size_t bytes, c10::Stream stream) {
-  check(platform().memcpy_async(host, device, bytes, FLAGOS_COPY_DEVICE_TO_HOST, native(stream)), "copy from the device");
+  queue_copy(host, device, bytes, FLAGOS_COPY_DEVICE_TO_HOST, stream, "copy from the device");
   synchronize(stream);
 }
 
@@ -95,8 +95,7 @@ void upload_elements(const at::Tensor& host, const at::Tensor& device, c10::Stre
   auto* to = static_cast<char*>(device.mutable_data_ptr());
   const auto* from = static_cast<const char*>(host.const_data_ptr());
   runs.each([&](int64_t offset) {
-    check(platform().memcpy_async(to + offset, from + offset, runs.run, FLAGOS_COPY_HOST_TO_DEVICE, native(stream)),
-          "copy to the device");
+    queue_copy(to + offset, from + offset, runs.run, FLAGOS_COPY_HOST_TO_DEVICE, stream, "copy to the device");
   });
   synchronize(stream);
 }

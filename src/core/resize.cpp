@@ -31,9 +31,7 @@ void resize_storage(const c10::Storage& storage, size_t bytes) {
   const auto stream = current_stream(storage.device().index());
   auto data = allocator().allocate_on(bytes, stream);
   const size_t kept = std::min(bytes, impl->nbytes());
-  if (kept)
-    check(platform().memcpy_async(data.get(), impl->data(), kept, FLAGOS_COPY_DEVICE_TO_DEVICE, native(stream)),
-          "copy device memory");
+  if (kept) queue_copy(data.get(), impl->data(), kept, FLAGOS_COPY_DEVICE_TO_DEVICE, stream, "copy device memory");
   impl->set_data_ptr_noswap(std::move(data));
   impl->set_nbytes(bytes);
 }

@@ -105,6 +105,11 @@ c10::Stream pool_stream(c10::DeviceIndex index, int priority) {
   return make(index, pool.ids[pool.next++ % kPoolSize]);
 }
 
+void queue_copy(void* to, const void* from, size_t bytes, flagos_copy_kind kind, c10::Stream stream, const char* doing) {
+  const OnDevice there(stream.device_index());
+  check(platform().memcpy_async(to, from, bytes, kind, native(stream)), doing);
+}
+
 flagos_stream current_native_stream(c10::DeviceIndex index) {
   ensure_initialized();
   return native(current_stream(index));

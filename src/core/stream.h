@@ -18,7 +18,10 @@ c10::Stream current_stream(c10::DeviceIndex index);          // of this thread
 c10::Stream exchange_stream(c10::Stream stream);             // returns the former one of its device
 c10::Stream pool_stream(c10::DeviceIndex index, int priority);  // round-robin, as torch.cuda's
 TORCH_FL_API std::pair<int, int> stream_priority_range();    // least, greatest (lower number = more urgent)
-flagos_stream native(c10::Stream stream);
+flagos_stream native(c10::Stream stream);  // null, the default stream, means the one of the device that is current
+
+// Queues a copy on the stream; `doing` completes "flagos: could not ...".
+void queue_copy(void* to, const void* from, size_t bytes, flagos_copy_kind kind, c10::Stream stream, const char* doing);
 TORCH_FL_API int stream_priority(c10::StreamId id, c10::DeviceIndex index);
 TORCH_FL_API void* stream_handle(c10::StreamId id, c10::DeviceIndex index);
 

@@ -107,6 +107,7 @@ def test_state_travels(name):
             torch.testing.assert_close(q, p.detach().cpu(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.capability("cpu_kernels_in_place")  # the CPU's foreach kernels serve; others may have one kernel a tensor
 def test_one_call_for_all_tensors(served):
     """F13: foreach and fused are one operator a step, not one a tensor, and the count of calls shows it."""
     net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(10)]).to(DEVICE)
@@ -126,6 +127,7 @@ def test_one_call_for_all_tensors(served):
     assert calls["fused"] < calls["foreach"] < calls["single"] / 5
 
 
+@pytest.mark.capability("cpu_kernels_in_place")  # the CPU's foreach kernels serve; others may have one kernel a tensor
 def test_which_mode_is_the_default(served):
     """F13: the device is on PyTorch's list of those with foreach kernels, and it has them."""
     net = nn.Linear(3, 3).to(DEVICE)

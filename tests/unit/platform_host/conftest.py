@@ -1,7 +1,6 @@
 """Fixtures: the library under test, C helpers for it, and processes of their own for what dies or starts afresh.
 
-Every test here runs for each platform whose library can be had on any machine: `host`, and the vendors' on their emulated
-SDKs. `host_only(reason)` marks what is not the contract's but the host platform's own.
+They are the contract's: of `host`, or where FLAGOS_EMULATED_PLATFORM says so, of that platform on its emulated SDK. `host_only(reason)` marks what is not the contract's but the host platform's own.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def of_vendor(item: pytest.Item) -> bool:
     return hasattr(item, "callspec") and item.callspec.params.get("platform_id", "host") != "host"
 
 
-@pytest.fixture(scope="session", params=["host", "musa"])
+@pytest.fixture(scope="session", params=[os.environ.get("FLAGOS_EMULATED_PLATFORM", "host")])
 def platform_id(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FINDER = Path(__file__).resolve().parents[3] / "src" / "platforms" / "musa" / "sdk.cmake"
+FINDER = Path(__file__).resolve().parents[5] / "src" / "platforms" / "musa" / "sdk.cmake"
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake")

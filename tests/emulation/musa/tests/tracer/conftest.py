@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[4]
 EMULATION = ROOT / "tests" / "emulation"
 TRACER = ROOT / "src" / "platforms" / "musa" / "tracer"
 sys.path.insert(0, str(EMULATION))
@@ -74,10 +74,13 @@ def session(sdk: Path, tracer: Path, headers: list[str], tmp_path_factory: pytes
 @pytest.fixture(scope="session")
 def trace(tmp_path_factory: pytest.TempPathFactory):
     """Run trace.cpp: ``trace(case)`` -> what it printed, as a dictionary."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None:
-        pytest.skip("needs PyTorch's headers")
-    torch = Path(spec.origin).parent
+    prefix = os.environ.get("TORCH_FL_ENVIRONMENT")
+    if prefix:
+        torch = next(Path(prefix).glob("lib/python3*/site-packages/torch"))
+    else:
+        spec = importlib.util.find_spec("torch")
+        assert spec, "needs PyTorch's headers: install torch, or set TORCH_FL_ENVIRONMENT to an environment that has it"
+        torch = Path(spec.origin).parent
     sources = [HERE / "trace.cpp", *(ROOT / "src" / "core" / f"{name}.cpp" for name in ("tracer_clock", "tracer_records"))]
     program = _compile(
         tmp_path_factory.mktemp("trace") / "trace",

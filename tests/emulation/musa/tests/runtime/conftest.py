@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "emulation")]
+sys.path[:0] = [str(HERE), str(HERE.parents[2])]
 
 import compile_sdk
 

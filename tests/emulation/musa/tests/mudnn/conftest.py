@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[4]
 SDK = ROOT / "tests" / "emulation" / "musa"
 sys.path.insert(0, str(HERE))
 
@@ -28,7 +28,7 @@ def libraries() -> Path:
     built = sorted(ROOT.glob("build*/**/libmudnn.so"), key=lambda path: path.stat().st_mtime)
     if built:
         return built[-1].parent
-    pytest.skip(
+    pytest.fail(
         f"no libmudnn.so under {ROOT}/build*: build tests/emulation with -DTORCH_FL_PLATFORM=musa, "
         "or set FLAGOS_EMULATED_LIBRARIES to the folder that has it"
     )

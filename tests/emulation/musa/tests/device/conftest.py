@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE.parent / "platform_host"), str(ROOT / "tests" / "emulation")]
+ROOT = HERE.parents[4]
+sys.path[:0] = [str(ROOT / "tests" / "unit" / "platform_host"), str(ROOT / "tests" / "emulation")]
 
 import compile_sdk
 
@@ -46,7 +46,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return clean | {
         "FLAGOS_PLATFORM_LIBRARY": str(folder / "libtorch_fl_platform_musa.so"),
         "FLAGOS_HOST_MEMORY": "64MiB",
-        "PYTHONPATH": str(HERE.parent / "platform_host"),
+        "PYTHONPATH": str(ROOT / "tests" / "unit" / "platform_host"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
