@@ -54,9 +54,9 @@ def new_platform(
 def routes(
     survey: Annotated[Path, typer.Option(help="Evidence of `torch-fl survey`.")] = Path("docs", "survey.json"),
     checkout: Annotated[Path | None, typer.Option(help="The sources (default: the ones that hold this folder).")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where a file differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where the file differs.")] = False,
 ) -> None:
-    """Write the routing files of the installed platform from its kernels, the survey of FlagGems and its own policy."""
+    """Write the installed platform's routing file for FlagGems from its kernels, the survey and its own policy."""
     from torch_fl import _C
     from torch_fl.evidence import capabilities
     from torch_fl.routing import generate
@@ -74,24 +74,18 @@ def routes(
     try:
         found = {operator.operator: policy.decide(operator).chain for operator in evidence.read(source).operators}
         measured = {operator: chain for operator, chain in found.items() if chain}
-        texts = {
-            "": generate.native_text(slot, kernels),
-            "_flaggems": generate.flaggems_text(slot, kernels, measured, first, survey.as_posix()),
-        }
+        text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    different = False
-    for suffix, text in texts.items():
-        file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}{suffix}.conf"
-        same = file.is_file() and file.read_text(encoding="utf-8") == text
-        different |= not same
-        typer.echo(f"{file.relative_to(root)}: {'unchanged' if same else 'differs' if check else 'written'}")
-        if not same and not check:
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-    if check and different:
+    file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}_flaggems.conf"
+    same = file.is_file() and file.read_text(encoding="utf-8") == text
+    typer.echo(f"{file.relative_to(root)}: {'unchanged' if same else 'differs' if check else 'written'}")
+    if not same and check:
         typer.echo("run: torch-fl dev routes", err=True)
         raise typer.Exit(1)
+    if not same:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def _renamed(text: str, name: str) -> str:

@@ -1,7 +1,8 @@
-"""The routing files of a platform that has kernels of its own.
+"""The routing file of a platform that has kernels of its own, for installations with FlagGems.
 
 Three things decide a line: the platform's kernels, what a survey of FlagGems found (:mod:`torch_fl.survey`), and the operators
-that the platform serves natively before FlagGems, each group with its reason (``[[routes.native_first]]`` of platform.toml).
+that the platform serves natively before FlagGems, each group with its reason (``[[routes.native_first]]`` of platform.toml). Without FlagGems no
+line is needed: an operator that none names goes to the platform's kernel.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,12 +21,6 @@ class NativeFirst(NamedTuple):
     reason: str
 
 
-def native_text(slot: str, kernels: Iterable[str]) -> str:
-    """The file for an installation without FlagGems: every kernel of `slot`."""
-    lines = [HEAD, f"# Without FlagGems: each operator that the slot '{slot}' has a kernel for.", ""]
-    return "\n".join([*lines, *(f"{operator} = {slot}, {NONE}" for operator in sorted(kernels)), ""])
-
-
 def flaggems_text(
     slot: str, kernels: Iterable[str], measured: Mapping[str, str], first: Sequence[NativeFirst], origin: str
 ) -> str:
@@ -42,16 +37,20 @@ def flaggems_text(
         ValueError: a pattern of `first` fits no operator of either side.
     """
     own = set(kernels)
-    everything = sorted({*own, *measured})
-    lines = [HEAD, f"# FlagGems first where {origin} found it right, then '{slot}', then the CPU.", ""]
+    lines = [
+        HEAD,
+        f"# FlagGems first where {origin} found it right, then '{slot}', then the CPU. Operators that no line names",
+        f"# go to '{slot}' where it has a kernel, else to the CPU.",
+        "",
+    ]
     for group in first:
         for pattern in group.operators:
-            if not any(fnmatchcase(operator, pattern) for operator in everything):
+            if not any(fnmatchcase(operator, pattern) for operator in {*own, *measured}):
                 raise ValueError(f"routes.native_first: no kernel's operator fits {pattern!r}; correct it or take it out")
-    for operator in everything:
+    for operator in sorted(measured):
         reason = next((group.reason for group in first if fits(operator, group.operators)), "")
         behind = [slot] if operator in own else []
-        before = [measured[operator].removesuffix(f", {NONE}")] if operator in measured and not reason else []
+        before = [] if reason else [measured[operator].removesuffix(f", {NONE}")]
         comment = f"  # {reason}" if reason else ""
         lines.append(f"{operator} = {', '.join([*before, *behind, NONE])}{comment}")
     return "\n".join([*lines, ""])
