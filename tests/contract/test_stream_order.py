@@ -103,7 +103,7 @@ def test_a_chain_over_three_streams():
         with torch.flagos.stream(s):
             x = slow(x, 3) + 1
     streams[-1].synchronize()
-    torch.testing.assert_close(x.cpu(), torch.full((SIZE, SIZE), 4.0))
+    torch.testing.assert_close(x.cpu(), torch.full((SIZE, SIZE), 4.0), rtol=1e-4, atol=0)  # a step left out is 1
     assert all(s.query() for s in streams)
 
 
