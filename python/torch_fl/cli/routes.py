@@ -70,9 +70,11 @@ def _show(only_missing: bool, as_json: bool) -> None:
         return
     rows = {}
     for operator, backend, origin in explain.entries():
-        chain = written[operator].text if operator in written else backend
-        # Of a chain's several entries the row shows the first that is asked.
-        if operator not in rows or backend == written[operator].asked[0].backend:
+        route = written.get(operator)
+        chain = route.text if route else backend
+        # Of a chain's several entries the row shows the first that is asked; unwritten, that is the device's own kernel.
+        first = route.asked[0].backend == backend if route else backend != explain.CPU
+        if operator not in rows or first:
             rows[operator] = {"operator": operator, "backend": backend, "chain": chain, "origin": origin}
     _print([rows[name] for name in sorted(rows)], as_json, empty="no operator has a kernel of its own")
 
