@@ -5,7 +5,6 @@
 #include <array>
 #include <string_view>
 
-#include "host_twins.h"
 #include "operator_plan.h"
 
 namespace torch_fl {
@@ -34,8 +33,6 @@ bool composite_taken_whole(const c10::OperatorHandle& op) {
   if (name.find("sparse") != std::string_view::npos || name.find("coalesced") != std::string_view::npos) return false;
   if (std::find(kLeftToComposites.begin(), kLeftToComposites.end(), name) != kLeftToComposites.end()) return false;
   if (name == "kaiser_window") return true;  // the one factory that calls a kernel table of the CPU's
-  // One dispatch instead of several pays where nothing is copied; else the parts may have kernels of the device's own.
-  if (!kernels_in_place()) return false;
   const OperatorPlan plan(op);
   // Draws without a generator argument would come from the CPU's default generator.
   if (op.hasTag(at::Tag::nondeterministic_seeded) && !plan.random) return false;
