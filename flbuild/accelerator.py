@@ -94,7 +94,7 @@ def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, jobs: in
         "FLAGOS_EMULATED_LIBRARIES": str(prefix / "lib"),
         "TORCH_FL_ENVIRONMENT": str(prefix),
     }
-    return testing.run_pytest(layout, [folder for folder in folders if folder.is_dir()], env, jobs, quiet)
+    return testing.run_pytest(layout, [folder for folder in folders if folder.is_dir()], env, jobs, quiet, str(prefix / "bin/python"))
 
 
 def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:

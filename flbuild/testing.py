@@ -48,11 +48,13 @@ def run_sources(layout: Layout, variant: str, base_channel: str, jobs: int, quie
     return run_pytest(layout, folders, env, jobs, quiet)
 
 
-def run_pytest(layout: Layout, folders: list[Path], env: dict[str, str], jobs: int, quiet: bool) -> int:
-    """Tests of the sources, by the tools' Python."""
+def run_pytest(
+    layout: Layout, folders: list[Path], env: dict[str, str], jobs: int, quiet: bool, python: str = sys.executable
+) -> int:
+    """Tests of the sources, by the tools' Python or another one."""
     options = ["-q", "-p", "no:cacheprovider", *sharing.options(jobs), f"--rootdir={layout.root}"]
     return subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", *options, *folders],
+        [python, "-B", "-m", "pytest", *options, *folders],
         env=env,
         cwd=layout.root,
         stdout=sys.stderr if quiet else None,

@@ -94,22 +94,28 @@ class CommonDevice {
     for (const at::Tensor& tensor : read) see_one(tensor, false);
   }
 
+  // Throws in PyTorch's words.
+  void require() const {
+    if (__builtin_expect(!other_, 1)) return;
+    TORCH_CHECK(!ours_ && !written_, "Expected all tensors to be on the same device, but found at least two devices, ",
+                ours_ ? ours_->str() : "flagos", " and ", other_->str(), "!");
+  }
+
  private:
   void see_one(const at::Tensor& tensor, bool written) {
     if (!tensor.defined()) return;
     const c10::Device device = tensor.device();
     if (__builtin_expect(device.type() == c10::DeviceType::PrivateUse1, 1)) {
       if (!ours_) ours_ = device;
+      if (__builtin_expect(device != *ours_, 0)) other_ = device;
     } else if (written || tensor.dim() > 0) {
       other_ = device;
+      written_ |= written;
     }
-    if (__builtin_expect(!other_ && device.type() == c10::DeviceType::PrivateUse1 && device != *ours_, 0)) other_ = device;
-    if (__builtin_expect(other_.has_value(), 0))
-      TORCH_CHECK(!ours_ && !written, "Expected all tensors to be on the same device, but found at least two devices, ",
-                  ours_ ? ours_->str() : "flagos", " and ", other_->str(), "!");
   }
 
   std::optional<c10::Device> ours_, other_;
+  bool written_ = false;
 };
 
 template <size_t size>
@@ -128,6 +134,7 @@ struct CountedKernel<name, function, Result(Arguments...)> {
     served(route);
     CommonDevice device;
     (device.see(arguments), ...);
+    device.require();
     return function(std::forward<Arguments>(arguments)...);
   }
 };

@@ -66,13 +66,15 @@ flagos_status memcpy_async(void* to, const void* from, size_t bytes, flagos_copy
   if (const auto status = find_side("memcpy_async", "source", from, bytes, kind != FLAGOS_COPY_HOST_TO_DEVICE, &source);
       status != FLAGOS_SUCCESS)
     return status;
+  if (kind == FLAGOS_COPY_DEVICE_TO_DEVICE && target != source) {
+    enable_peer_access(target, source);
+    // The current device stays: a null stream is its default stream, and either side's may be meant.
+    return check(musaMemcpyPeerAsync(to, target, from, source, bytes, native(stream)), "musaMemcpyPeerAsync",
+                 "copy %zu bytes from flagos:%d to flagos:%d", bytes, source, target);
+  }
   const OnDevice scope(target == kHost ? source : target);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  if (kind != FLAGOS_COPY_DEVICE_TO_DEVICE || target == source)
-    return check(musaMemcpyAsync(to, from, bytes, kind_of(kind), native(stream)), "musaMemcpyAsync", "copy %zu bytes", bytes);
-  enable_peer_access(target, source);
-  return check(musaMemcpyPeerAsync(to, target, from, source, bytes, native(stream)), "musaMemcpyPeerAsync",
-               "copy %zu bytes from flagos:%d to flagos:%d", bytes, source, target);
+  return check(musaMemcpyAsync(to, from, bytes, kind_of(kind), native(stream)), "musaMemcpyAsync", "copy %zu bytes", bytes);
 }
 
 flagos_status memset_async(void* to, int32_t byte, size_t bytes, flagos_stream stream) {
