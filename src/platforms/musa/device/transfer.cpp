@@ -40,6 +40,7 @@ void enable_peer_access(int32_t device, int32_t peer) {
   constexpr int32_t kMost = 64;
   static std::array<std::atomic<bool>, kMost * kMost> done{};
   if (device >= kMost || peer >= kMost || done[device * kMost + peer].exchange(true)) return;
+  const OnDevice scope(device);
   int yes = 0;
   if (musaDeviceCanAccessPeer(&yes, device, peer) == musaSuccess && yes) musaDeviceEnablePeerAccess(peer, 0);
   musaGetLastError();  // it may have been enabled by another library
