@@ -109,6 +109,7 @@ def run(
         str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
     ]
     forget(cache, names)
+    os.environ.pop(core.VARIABLE, None)
     if one_python and (library := core.compiled(layout, layout.channel / RECORDS, name, now)):
         report.say("the core is taken from another platform's build of the same sources")
         os.environ[core.VARIABLE] = str(library)
@@ -120,7 +121,10 @@ def run(
             "channels": channels,
             "output": str(output),
         }
-        run_worker(layout, job, f"build-{name}", jobs, cache)
+        try:
+            run_worker(layout, job, f"build-{name}", jobs, cache)
+        finally:
+            os.environ.pop(core.VARIABLE, None)  # tests and their evidence have nothing to do with it
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
     with report.stage("package tests") as stage:
