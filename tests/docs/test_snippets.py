@@ -22,7 +22,7 @@ def installed_python() -> str:
 
 
 def test_there_are_snippets():
-    assert [page.name for page in PAGES] == ["README.md", "user-guide.md"]
+    assert [page.name for page in PAGES] == ["README.md", "profiling.md", "user-guide.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

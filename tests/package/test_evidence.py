@@ -103,10 +103,10 @@ def test_the_sdk_s_own_programs_tell_the_versions_of_a_real_card(environment, tm
     (tmp_path / "bin/version").write_text("#!/bin/sh\necho driver 7.5\n")
     (tmp_path / "bin/version").chmod(0o755)
     code = """
-import os
+import json, os
 from torch_fl.evidence.record import _driver
 sdk = {"sdk": {"root": "/nowhere", "root_variables": ["CARD_HOME"], "version_programs": ["bin/version", "bin/absent"]}}
-print(_driver({"emulated": False}, sdk, os.environ), _driver({"emulated": True}, sdk, os.environ), sep="|")
+print(json.dumps([_driver({"emulated": emulated}, sdk, os.environ) for emulated in (False, True)]))
 """
-    real, emulated = environment.python(code, CARD_HOME=str(tmp_path)).split("|")
-    assert "'bin/version': 'driver 7.5'" in real and "'bin/absent': 'cannot be run: " in real and emulated == "{}"
+    real, emulated = json.loads(environment.python(code, CARD_HOME=str(tmp_path)))
+    assert real["bin/version"] == "driver 7.5" and real["bin/absent"].startswith("cannot be run: ") and emulated == {}

@@ -13,7 +13,7 @@ from flbuild.variant_files import has_emulation
 
 VERSION = re.search(r'"(.+)"', (ROOT / "python/torch_fl/_version.py").read_text().splitlines()[-1])[1]
 MINOR = ".".join(VERSION.split(".")[:2])
-READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_[a-z]+\d+(_emu)?)?)(_py3\d+)?_h[0-9a-f]{7}_(?P<number>\d+)")
+READABLE = re.compile(r"(?P<variant>[a-z0-9]+(_(?!py)[a-z]+\d+(_emu)?)?)(_py3\d+)?_h[0-9a-f]{7}_(?P<number>\d+)")
 
 
 def by_name(packages, variant: str = "host") -> dict[str, contents.Package]:
