@@ -135,7 +135,7 @@ def test_accelerator(
     if variant.emulated_sdk:
         report.say(f"\nthe emulated {variant.platform.name} itself, and the device layer on it", style="bold")
         with report.stage("emulation tests"):
-            status = accelerator.run_emulation_tests(layout, variant, prefix, args.jobs, report.as_json) or status
+            status = accelerator.run_emulation_tests(layout, variant, prefix, report.as_json) or status
     return status
 
 

@@ -81,20 +81,23 @@ def announce_sdk(variant: Variant) -> None:
         os.environ[ROOT_VARIABLE] = str(root)
 
 
-def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, jobs: int, quiet: bool) -> int:
+def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: bool) -> int:
     """The tests of the emulated SDK and of the device layer on it, from the sources, against the installed libraries.
 
     Returns:
         pytest's exit status.
     """
-    folders = [layout.root / "tests" / "emulation" / variant.platform.id / "tests", layout.root / "tests" / "unit" / "platform_host"]
+    own = sorted((layout.root / "tests" / "emulation" / variant.platform.id / "tests").glob("*/"))
     env = os.environ | {
         "PYTHONPATH": str(layout.root),
         "FLAGOS_EMULATED_PLATFORM": variant.platform.id,
         "FLAGOS_EMULATED_LIBRARIES": str(prefix / "lib"),
         "TORCH_FL_ENVIRONMENT": str(prefix),
     }
-    return testing.run_pytest(layout, [folder for folder in folders if folder.is_dir()], env, jobs, quiet, str(prefix / "bin/python"))
+    # A process each: their devices differ in size, and a process has one set of them, whose memory the tests count in order.
+    folders = [folder for folder in (*own, layout.root / "tests" / "unit" / "platform_host") if any(folder.glob("test_*.py"))]
+    statuses = [testing.run_pytest(layout, [folder], env, 1, quiet, str(prefix / "bin/python")) for folder in folders]
+    return next((status for status in statuses if status), 0)
 
 
 def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:
