@@ -53,6 +53,26 @@ def test_what_a_mask_leaves_out_is_read_as_the_other_value(build):
     assert (y[:10] == x[:10]).all() and (y[10:] == -1).all()
 
 
+@pytest.mark.parametrize("n", [0, 1, 40, 64, 65])
+def test_a_reduction_over_one_element_behind_a_mask(build, n):
+    """No loop is reduced, and the loop over the rest is cut at the mask's limit: both parts have their partial result."""
+    column = COPY.replace("%value = tt.load %source, %mask, %other : tensor<64x!tt.ptr<f32>>", """
+    %column = tt.expand_dims %source {axis = 1 : i32} : tensor<64x!tt.ptr<f32>> -> tensor<64x1x!tt.ptr<f32>>
+    %wanted = tt.expand_dims %mask {axis = 1 : i32} : tensor<64xi1> -> tensor<64x1xi1>
+    %others = tt.expand_dims %other {axis = 1 : i32} : tensor<64xf32> -> tensor<64x1xf32>
+    %single = tt.load %column, %wanted, %others : tensor<64x1x!tt.ptr<f32>>
+    %value = "tt.reduce"(%single) <{axis = 1 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %sum = arith.addf %a, %b : f32
+      tt.reduce.return %sum : f32
+    }) : (tensor<64x1xf32>) -> tensor<64xf32>
+""")  # fmt: skip
+    kernel = build(module(column + "tt.store %target, %value : tensor<64x!tt.ptr<f32>>", ARGUMENTS))
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    run(kernel, x, y, np.int32(n), np.int32(1))
+    assert (y[:n] == x[:n]).all() and (y[n:] == -1).all()
+
+
 def test_the_address_offset_is_added_to_every_address(masked_copy):
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     distance = 1 << 40

@@ -73,8 +73,13 @@ class Reduction:
             size *= nest.loops[number].extent
         self.partial = [self.emitter.fresh("r") for _ in self.kinds]
         self.elements = [f"{name}[{' + '.join(place) or '0'}]" for name in self.partial]
-        for name, kind in zip(self.partial, self.kinds, strict=False):
-            nest.before[outermost].append(f"_Alignas(64) {array_type(kind)} {name}[{size}];")
+        self.declarations = [
+            f"_Alignas(64) {array_type(kind)} {name}[{size}];"
+            for name, kind in zip(self.partial, self.kinds, strict=False)
+        ]
+        if outermost < nest.depth:  # else no loop is reduced, and each copy of the innermost code has its own
+            nest.before[outermost] += self.declarations
+            self.declarations = []
         if self.chunk and self.identity() is not None:
             nest.before[outermost].append(f"for (int j = 0; j < {size}; ++j) {self.partial[0]}[j] = {self.identity()};")
         self.finish(nest, self.partial, self.kinds, outermost, inside)
@@ -84,6 +89,7 @@ class Reduction:
         e, op, elements = self.emitter, self.op, self.elements
         values = [nest.value(operand, whole(operand.type))[0] for operand in op.operands]
         body = nest.before[nest.depth]
+        body += self.declarations
         if not self.chunk:
             body += [f"{element} = {value};" for element, value in zip(elements, values, strict=False)]
         elif self.identity() is not None:
