@@ -18,7 +18,6 @@ TOLERANCE = {  # relative, absolute: room for another order of a sum of some hun
     torch.complex64: (1.3e-5, 1e-4),
     torch.complex128: (1e-7, 1e-7),
 }
-TOLERABLE = ("strides", "sign of zero")  # aspects that make no result wrong
 
 
 class Difference(AssertionError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 Verdict = Literal["correct", "wrong", "error", "crash", "timeout", "idle", "untested"]
 """correct: everything that was compared equals the CPU's within tolerance, and Triton kernels ran.
@@ -20,6 +21,19 @@ BAD: tuple[Verdict, ...] = ("wrong", "error", "crash", "timeout")
 ORDER: tuple[Verdict, ...] = ("crash", "timeout", "wrong", "error", "correct", "idle", "untested")
 
 
+TOLERABLE = ("strides", "sign of zero")  # aspects that make no result wrong
+SHOWN = 3  # findings of a trial that the evidence keeps; its journal has all
+LONGEST = 160  # characters of a message
+OUR_WORDS = re.compile(r"RuntimeError: flagos: aten::\S+ \(FlagGems' \S+\): ")  # the operator is named beside it
+FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")  # of the machine that was measured on
+
+
+def tidy(message: str) -> str:
+    """The message in one line of bounded length, without folders and what the evidence says beside it."""
+    line = FOLDERS.sub("", OUR_WORDS.sub("", " ".join(message.split())))
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
 class Count(BaseModel):
     """Calls of one check: how many ran on the device, how many of them failed."""
 
@@ -32,7 +46,7 @@ class Finding(BaseModel):
 
     check: str
     aspect: str  #: values, dtype, shape, identity, exception, strides, ...
-    message: str
+    message: Annotated[str, BeforeValidator(tidy)]
     source: str = ""  #: the sample that the call is from
     arguments: str = ""
 
@@ -114,9 +128,20 @@ class Evidence(BaseModel):
 
     def write(self, path: Path) -> None:
         """One line for each operator: short, and what a new run changes can be read as a difference."""
-        making, *operators = (part.model_dump_json(exclude_defaults=True) for part in (self.making, *self.operators))
+        parts = (self.making, *map(shortened, self.operators))
+        making, *operators = (part.model_dump_json(exclude_defaults=True) for part in parts)
         lines = ",\n".join(operators)
         path.write_text(f'{{"making": {making},\n"operators": [\n{lines}\n]}}\n', "utf-8")
+
+
+def shortened(operator: Operator) -> Operator:
+    """The operator with the first findings of each trial, those that decided its verdict before the others."""
+
+    def kept(trial: Trial) -> Trial:
+        findings = sorted(trial.findings, key=lambda found: found.aspect in TOLERABLE)
+        return trial.model_copy(update={"findings": findings[:SHOWN]})
+
+    return operator.model_copy(update={"trials": [kept(trial) for trial in operator.trials]})
 
 
 def read(path: Path) -> Evidence:

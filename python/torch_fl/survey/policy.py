@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .compare import TOLERABLE
-from .evidence import BAD, Operator, Trial
+from .evidence import BAD, TOLERABLE, Operator, Trial
 
 BACKEND = "flaggems"
 

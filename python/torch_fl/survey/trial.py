@@ -12,8 +12,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import operators, random, seam, variants
 from .calls import Call
-from .compare import TOLERABLE, Difference, compare
-from .evidence import Count, Depth, Finding, Trial
+from .compare import Difference, compare
+from .evidence import TOLERABLE, Count, Depth, Finding, Trial
 from .mirror import CPU, Mirror
 
 MOST_FINDINGS = 6
@@ -103,10 +103,13 @@ def planned(calls: list[Call], depth: Depth) -> Iterator[tuple[str, Call]]:
 def note(trial: Trial, check: str, call: Call, difference: Difference) -> None:
     seen = any(f.check == check and f.aspect == difference.aspect for f in trial.findings)
     if not seen and len(trial.findings) < MOST_FINDINGS:
-        message = " ".join(str(difference).split())[:300]
         trial.findings.append(
             Finding(
-                check=check, aspect=difference.aspect, message=message, source=call.source, arguments=arguments_of(call)
+                check=check,
+                aspect=difference.aspect,
+                message=str(difference),
+                source=call.source,
+                arguments=arguments_of(call),
             )
         )
 

@@ -45,7 +45,7 @@ def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth:
                 done = trial.run(key, dtype, calls, tell, depth, budget)
             except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
                 broken = Finding(
-                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"[:300]
+                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"
                 )
                 done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
             pipe.send(("done", done))
@@ -60,4 +60,4 @@ def crash_text(log: Path) -> str:
         for line in lines
         if line.startswith("File")
     ]
-    return " | ".join(told[:2] or frames[:4] or lines[-2:])[:300]
+    return " | ".join(told[:2] or frames[:4] or lines[-2:])

@@ -37,6 +37,7 @@ class Status(enum.IntEnum):
 
 UNKNOWN, DEVICE, PINNED = 0, 1, 2
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
+HOST_ALIAS = 1
 NO_CACHING = 4
 
 

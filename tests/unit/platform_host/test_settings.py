@@ -1,7 +1,7 @@
 """Settings: what is read, what is refused, and with which words."""
 
 import pytest
-from flagos_contract import NO_CACHING
+from flagos_contract import HOST_ALIAS, NO_CACHING
 
 pytestmark = pytest.mark.host_only("the emulated cards contain its sources")
 
@@ -47,6 +47,12 @@ def test_guard(run_script):
     assert run_script(SHOW, preamble=False, FLAGOS_HOST_GUARD="1").stdout.endswith(f"{3 | NO_CACHING}\n")
     text = run_script(SHOW, preamble=False, FLAGOS_HOST_GUARD="yes").stdout
     assert text == "INVALID_ARGUMENT FLAGOS_HOST_GUARD=yes: expected 0 or 1\n"
+
+
+def test_copies(run_script):
+    assert run_script(SHOW, preamble=False, FLAGOS_HOST_COPIES="1").stdout.endswith(f"{3 & ~HOST_ALIAS}\n")
+    text = run_script(SHOW, preamble=False, FLAGOS_HOST_COPIES="yes").stdout
+    assert text == "INVALID_ARGUMENT FLAGOS_HOST_COPIES=yes: expected 0 or 1\n"
 
 
 def test_failed_initialize_can_be_repeated(run_script):
