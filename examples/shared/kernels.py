@@ -7,6 +7,7 @@ import torch
 import torch_fl
 
 BACKENDS = ("flaggems", "cpu")
+OF_THE_CPU = ("cpu", "host")  # the CPU's own kernels, one by one and composed: their results are the CPU's to the bit
 
 
 def use_backend(word: str | None) -> None:
@@ -23,11 +24,9 @@ def use_backend(word: str | None) -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-def flaggems_calls() -> int:
-    """Calls that FlagGems' kernels have served."""
-    return sum(
-        calls for (_, backend), calls in torch.flagos.dispatch_counts().items() if backend.startswith("flaggems")
-    )
+def other_calls() -> int:
+    """Calls that other kernels than the CPU's have served: FlagGems', a vendor's."""
+    return sum(calls for (_, backend), calls in torch.flagos.dispatch_counts().items() if backend not in OF_THE_CPU)
 
 
 def show() -> None:
@@ -49,5 +48,6 @@ def show() -> None:
 
 def check_flaggems(word: str | None) -> None:
     """End the program where FlagGems was asked for and served nothing."""
-    if word == "flaggems" and not flaggems_calls():
+    served = {backend for (_, backend), calls in torch.flagos.dispatch_counts().items() if calls}
+    if word == "flaggems" and not any(backend.startswith("flaggems") for backend in served):
         raise SystemExit("no FlagGems kernel ran; see `torch-fl routes --missing`")
