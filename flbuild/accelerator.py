@@ -95,7 +95,7 @@ def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: b
         "TORCH_FL_ENVIRONMENT": str(prefix),
     }
     # A process each: their devices differ in size, and a process has one set of them, whose memory the tests count in order.
-    folders = [folder for folder in own if any(folder.glob("test_*.py"))]
+    folders = [folder for folder in (*own, layout.root / "tests" / "unit" / "platform_host") if any(folder.glob("test_*.py"))]
     statuses = [testing.run_pytest(layout, [folder], env, 1, quiet, str(prefix / "bin/python")) for folder in folders]
     return next((status for status in statuses if status), 0)
 

@@ -140,7 +140,8 @@ typedef struct flagos_platform {
    * kernels, and without it for compiled kernels (Triton's) alone, as a card of its own would run them */
   flagos_status (*host_offset)(ptrdiff_t* bytes);
 
-  /* transfers, ordered on a stream of the destination's or source's device;
+  /* transfers, ordered on a stream of the destination's or source's device,
+   * which the caller has made current (it decides whose default stream NULL is);
    * they return before the bytes have moved unless the stream is idle */
   flagos_status (*memcpy_async)(void* to, const void* from, size_t bytes, flagos_copy_kind kind, flagos_stream stream);
   flagos_status (*memset_async)(void* to, int32_t byte, size_t bytes, flagos_stream stream);

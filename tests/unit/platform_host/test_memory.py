@@ -14,7 +14,7 @@ def test_copies_round_trip(host):
     first, second = host.malloc(0, len(data)), host.malloc(1, len(data))
     host.write(first, data)
     host.memcpy_async(second, first, len(data), ON_DEVICE, None)
-    host.stream_synchronize(1, None)
+    host.stream_synchronize(host.get_device(), None)  # whose default stream it was
     assert host.read(second, len(data)) == data
     host.memset_async(first, 7, 100, None)
     assert host.read(first, 101) == b"\x07" * 100 + data[100:101]
