@@ -19,7 +19,7 @@ ABI = ROOT / "src" / "abi"
 NAME = "libtorch_fl_platform_host.so"
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "emulation")]  # flagos_contract.py is also for the scripts below
 
-import compile_sdk
+import built
 from flagos_contract import Platform, Probe
 
 
@@ -41,17 +41,16 @@ def platform_id(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def library(platform_id: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+def library(platform_id: str) -> str:
     if platform_id != "host":
-        folder = compile_sdk.libraries(platform_id, tmp_path_factory.getbasetemp().parent)
-        return str(folder / f"libtorch_fl_platform_{platform_id}.so")
+        return str(built.libraries(platform_id) / f"libtorch_fl_platform_{platform_id}.so")
     named = os.environ.get("FLAGOS_PLATFORM_LIBRARY")
     if named:
         assert Path(named).is_file(), f"FLAGOS_PLATFORM_LIBRARY={named}: no such file"
         return named
-    built = sorted((ROOT / "build").glob(f"**/{NAME}"), key=lambda path: path.stat().st_mtime)
-    if built:
-        return str(built[-1])
+    found = sorted((ROOT / "build").glob(f"**/{NAME}"), key=lambda path: path.stat().st_mtime)
+    if found:
+        return str(found[-1])
     reason = f"no {NAME} under {ROOT / 'build'}: build the project, or set FLAGOS_PLATFORM_LIBRARY to one"
     if os.environ.get("CI"):
         pytest.fail(reason)

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[4]
 sys.path[:0] = [str(ROOT / "tests" / "unit" / "platform_host"), str(ROOT / "tests" / "emulation")]
 
-import compile_sdk
+import built
 
 # `musa` is the platform, `sdk` the runtime below it, `current()` the runtime's current device.
 HEAD = """
@@ -40,8 +40,8 @@ def told(name, *arguments):
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = compile_sdk.libraries("musa", tmp_path_factory.getbasetemp().parent)
+def environment() -> dict[str, str]:
+    folder = built.libraries("musa")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("FLAGOS_", "MUSA_"))}
     return clean | {
         "FLAGOS_PLATFORM_LIBRARY": str(folder / "libtorch_fl_platform_musa.so"),

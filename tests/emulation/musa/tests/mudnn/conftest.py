@@ -13,25 +13,16 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[4]
 SDK = ROOT / "tests" / "emulation" / "musa"
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "emulation")]
 
+import built
 from mudnn_device import Device
 
 
 @pytest.fixture(scope="session")
 def libraries() -> Path:
     """The folder of libmudnn.so and libmusart.so.5."""
-    named = os.environ.get("FLAGOS_EMULATED_LIBRARIES")
-    if named:
-        assert (Path(named) / "libmudnn.so").is_file(), f"FLAGOS_EMULATED_LIBRARIES={named}: there is no libmudnn.so"
-        return Path(named)
-    built = sorted(ROOT.glob("build*/**/libmudnn.so"), key=lambda path: path.stat().st_mtime)
-    if built:
-        return built[-1].parent
-    pytest.fail(
-        f"no libmudnn.so under {ROOT}/build*: build tests/emulation with -DTORCH_FL_PLATFORM=musa, "
-        "or set FLAGOS_EMULATED_LIBRARIES to the folder that has it"
-    )
+    return built.libraries("musa")
 
 
 @pytest.fixture(scope="session")

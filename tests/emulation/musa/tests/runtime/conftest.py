@@ -13,12 +13,12 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2])]
 
-import compile_sdk
+import built
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_sdk.libraries("musa", tmp_path_factory.getbasetemp().parent)
+def folder() -> Path:
+    return built.libraries("musa")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ EMULATION = ROOT / "tests" / "emulation"
 TRACER = ROOT / "src" / "platforms" / "musa" / "tracer"
 sys.path.insert(0, str(EMULATION))
 
-import compile_sdk
+import built
 
 
 def _compile(output: Path, *arguments: object) -> Path:
@@ -32,17 +32,9 @@ def headers() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def sdk(headers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sdk() -> Path:
     """The folder of the emulated libmusart.so.5 and libmupti.so."""
-    folder = compile_sdk.libraries("musa", tmp_path_factory.getbasetemp().parent)
-    if (folder / "libmupti.so").is_file():
-        return folder
-    own = tmp_path_factory.mktemp("mupti")
-    runtime = own / "libmusart.so.5"
-    runtime.symlink_to(folder / runtime.name)
-    sources = sorted((EMULATION / "musa" / "mupti").glob("*.cpp"))
-    _compile(own / "libmupti.so", "-fPIC", "-shared", "-Wl,-z,defs", *headers, *sources, runtime)
-    return own
+    return built.libraries("musa")
 
 
 @pytest.fixture(scope="session")
