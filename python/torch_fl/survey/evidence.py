@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 Verdict = Literal["correct", "wrong", "error", "crash", "timeout", "idle", "untested"]
 """correct: everything that was compared equals the CPU's within tolerance, and Triton kernels ran.
@@ -22,8 +22,7 @@ ORDER: tuple[Verdict, ...] = ("crash", "timeout", "wrong", "error", "correct", "
 
 
 TOLERABLE = ("strides", "sign of zero")  # aspects that make no result wrong
-SHOWN = 3  # findings of a trial that the evidence keeps; its journal has all
-LONGEST = 160  # characters of a message
+LONGEST = 120  # characters of a message
 OUR_WORDS = re.compile(r"RuntimeError: flagos: aten::\S+ \(FlagGems' \S+\): ")  # the operator is named beside it
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")  # of the machine that was measured on
 
@@ -54,7 +53,7 @@ class Finding(BaseModel):
 class Trial(BaseModel):
     """An operator with one dtype."""
 
-    operator: str
+    operator: str = ""
     dtype: str
     depth: Depth = "full"
     verdict: Verdict = "untested"
@@ -94,6 +93,12 @@ class Operator(BaseModel):
     composite: bool = False
     guards: list[Guard] = Field(default_factory=list)
     trials: list[Trial] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _name_trials(self) -> Operator:
+        for trial in self.trials:
+            trial.operator = self.operator
+        return self
 
 
 class Run(BaseModel):
@@ -135,11 +140,12 @@ class Evidence(BaseModel):
 
 
 def shortened(operator: Operator) -> Operator:
-    """The operator with the first findings of each trial, those that decided its verdict before the others."""
+    """The operator with what decided the verdict of each trial; the journal has the rest."""
 
     def kept(trial: Trial) -> Trial:
         findings = sorted(trial.findings, key=lambda found: found.aspect in TOLERABLE)
-        return trial.model_copy(update={"findings": findings[:SHOWN]})
+        said_elsewhere = {"operator": "", "executor": "", "seconds": 0.0, "checks": {}}
+        return trial.model_copy(update={"findings": findings[:1], **said_elsewhere})
 
     return operator.model_copy(update={"trials": [kept(trial) for trial in operator.trials]})
 
