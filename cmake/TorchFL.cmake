@@ -19,7 +19,8 @@ function(torch_fl_add_platform id)
   target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed "-Wl,--version-script=${_exports}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${_exports}")
   set(_rpath "$ORIGIN" ${TORCH_FL_SDK_RUN_PATH})
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${_rpath}" INSTALL_RPATH_USE_LINK_PATH OFF
+  # Without PyTorch's headers nothing is won by joining sources, and their file-local names may then be equal.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF INSTALL_RPATH "${_rpath}" INSTALL_RPATH_USE_LINK_PATH OFF
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()

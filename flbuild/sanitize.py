@@ -93,7 +93,7 @@ def build(layout: Layout, name: str, python: Path, jobs: int, log: Path) -> Path
     remove(prefix)
     configure = ["cmake", "-S", str(layout.root), "-B", str(made), "-G", "Ninja", f"-DPython_EXECUTABLE={python}"]
     steps = (
-        [*configure, f"-DTORCH_FL_SANITIZE={kinds(layout.root)[name].flags}"],
+        [*configure, "-DTORCH_FL_UNITY=ON", f"-DTORCH_FL_SANITIZE={kinds(layout.root)[name].flags}"],
         ["cmake", "--build", str(made), "--parallel", str(jobs)],
         ["cmake", "--install", str(made), "--prefix", str(prefix)],
     )

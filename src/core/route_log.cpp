@@ -16,7 +16,7 @@ struct Table {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Route>> entries;
 };
 
-Table& table() {
+Table& log_table() {
   static auto* instance = new Table();
   return *instance;
 }
@@ -33,7 +33,7 @@ std::atomic<bool> any{false};
 }
 
 Route* route(const std::string& op, const std::string& backend, const std::string& origin) {
-  auto& t = table();
+  auto& t = log_table();
   std::lock_guard<std::mutex> lock(t.mutex);
   auto& entry = t.entries[{op, backend}];
   if (!entry) {
@@ -63,7 +63,7 @@ void set_log(bool dispatch, bool fallback) {
 }
 
 std::vector<const Route*> routes() {
-  auto& t = table();
+  auto& t = log_table();
   std::lock_guard<std::mutex> lock(t.mutex);
   std::vector<const Route*> result;
   for (auto& [key, entry] : t.entries) result.push_back(entry.get());

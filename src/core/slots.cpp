@@ -34,7 +34,7 @@ std::map<std::string, std::string>& files() {
   return *all;
 }
 
-bool loaded(const std::string& file) {
+bool has_loaded(const std::string& file) {
   return std::any_of(files().begin(), files().end(), [&](const auto& entry) { return entry.second == file; });
 }
 
@@ -82,7 +82,7 @@ void load_kernel_libraries(const std::vector<std::string>& folders, const std::v
   for (const auto& folder : folders) look_into(folder);
   std::sort(found.begin(), found.end());  // every process sees the same order
   for (const auto& file : found)
-    if (!loaded(file)) load(file);
+    if (!has_loaded(file)) load(file);
 }
 
 const SlotKernel* find_kernel(const std::string& slot, const std::string& op) {

@@ -26,6 +26,7 @@ cmake -S . -B build -G Ninja ${CMAKE_ARGS:-} \
   -DTORCH_FL_CORE_LIBRARY="$(value "$FLAGOS_CORE_LIBRARY")" \
   -DTORCH_FL_EMULATED="$(switch "$FLAGOS_EMULATED_SDK")" \
   -DTORCH_FL_VENDOR_KERNELS="$(switch "$FLAGOS_VENDOR_KERNELS")" \
+  -DTORCH_FL_UNITY=ON \
   -DTORCH_FL_FLAGGEMS="$(switch "$FLAGOS_FLAGGEMS")" \
   -DTORCH_FL_PYTHON_DIR="$site_packages/torch_fl" \
   -DTORCH_FL_LIB_DIR=lib \

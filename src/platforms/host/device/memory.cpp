@@ -17,7 +17,7 @@
 namespace flagos::host {
 namespace {
 
-AddressSpace space;  // constant after initialize
+AddressSpace reserved;  // constant after initialize
 
 struct Block {
   size_t start, span;  // the part of the device's addresses that it takes, guard pages included
@@ -29,7 +29,7 @@ struct Block {
 // The memory of one device.  Offsets count from the start of the device's part of the address space.
 class Arena {
  public:
-  Arena(int32_t device, size_t limit) : device_(device), limit_(limit), extents_(space.per_device) {}
+  Arena(int32_t device, size_t limit) : device_(device), limit_(limit), extents_(reserved.per_device) {}
 
   flagos_status allocate(size_t bytes, void** out);
   flagos_status release(void* address);
@@ -43,8 +43,8 @@ class Arena {
  private:
   using Blocks = std::map<size_t, Block>;
 
-  char* kernel(size_t offset) const { return space.kernel_base + device_ * space.per_device + offset; }
-  char* address(size_t offset) const { return space.device_base + device_ * space.per_device + offset; }
+  char* kernel(size_t offset) const { return reserved.kernel_base + device_ * reserved.per_device + offset; }
+  char* address(size_t offset) const { return reserved.device_base + device_ * reserved.per_device + offset; }
   size_t offset(const void* address) const { return static_cast<const char*>(address) - this->address(0); }
   std::optional<size_t> take(size_t span);
   flagos_status out_of_memory(size_t bytes, const char* why) const;
@@ -83,7 +83,7 @@ std::optional<size_t> Arena::take(size_t span) {
     resting_bytes_ -= oldest.span;
     resting_.pop_front();
   };
-  while (resting_.size() > kMostResting || resting_bytes_ > space.per_device / 2) wake_oldest();
+  while (resting_.size() > kMostResting || resting_bytes_ > reserved.per_device / 2) wake_oldest();
   auto start = extents_.take(span);
   while (!start && !resting_.empty()) {
     wake_oldest();
@@ -98,12 +98,12 @@ flagos_status Arena::allocate(size_t bytes, void** out) {
   std::lock_guard lock(mutex_);
   if (bytes > limit_ - used_) return out_of_memory(bytes, " (FLAGOS_HOST_MEMORY sets the size)");
   const size_t charged = round_up(bytes, page_size());  // fits as well: the limit is a whole number of pages
-  const size_t span = charged + (space.guard ? 2 * page_size() : 0);
+  const size_t span = charged + (reserved.guard ? 2 * page_size() : 0);
   const auto start = take(span);
   if (!start) return out_of_memory(bytes, ", but in no part that is large enough");
   Block block{*start, span, bytes, charged, nullptr};
   size_t first = *start;
-  if (space.guard) {
+  if (reserved.guard) {
     block.guard = open_guarded(kernel(*start) + page_size(), charged, bytes);
     if (!block.guard) {
       extents_.give(*start, span);
@@ -168,13 +168,13 @@ bool Arena::find(const void* address, flagos_pointer_info* out) {
 }  // namespace
 
 flagos_status reserve_memory(const Settings& settings) {
-  if (const auto status = space.reserve(settings); status != FLAGOS_SUCCESS) return status;
+  if (const auto status = reserved.reserve(settings); status != FLAGOS_SUCCESS) return status;
   for (int32_t device = 0; device < settings.devices; ++device)
     arenas().push_back(std::make_unique<Arena>(device, settings.memory));
   return FLAGOS_SUCCESS;
 }
 
-const AddressSpace& address_space() { return space; }
+const AddressSpace& address_space() { return reserved; }
 
 flagos_status malloc_device(int32_t device, size_t bytes, void** out) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
@@ -184,7 +184,7 @@ flagos_status malloc_device(int32_t device, size_t bytes, void** out) {
 flagos_status free_device(int32_t device, void* address) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
   if (!address) return FLAGOS_SUCCESS;
-  const int32_t owner = space.device_of(address);
+  const int32_t owner = reserved.device_of(address);
   if (owner == device) return arenas()[device]->release(address);
   if (owner < 0) return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p is not device memory", address);
   return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free: %p belongs to flagos:%d, not to flagos:%d", address, owner, device);
@@ -198,12 +198,12 @@ flagos_status memory_info(int32_t device, size_t* free_bytes, size_t* total_byte
 }
 
 flagos_status host_offset(ptrdiff_t* bytes) {
-  *bytes = space.offset();
+  *bytes = reserved.offset();
   return FLAGOS_SUCCESS;
 }
 
 bool find_device_block(const void* address, flagos_pointer_info* out) {
-  const int32_t device = space.device_of(address);
+  const int32_t device = reserved.device_of(address);
   return device >= 0 && arenas()[device]->find(address, out);
 }
 

@@ -24,7 +24,7 @@ using at::ScalarType;
 using at::Tensor;
 using Chosen = std::optional<at::Generator>;
 
-void check(murandStatus_t status, const char* call) {
+void check_murand(murandStatus_t status, const char* call) {
   TORCH_CHECK(status == MURAND_STATUS_SUCCESS, "flagos: muRAND's ", call, " failed with status ", static_cast<int>(status),
               "; FLAGOS_OP_<operator>=none sends the operator to the CPU");
 }
@@ -36,10 +36,10 @@ class Generators {
 
   murandGenerator_t seeded(c10::DeviceIndex device, musaStream_t stream, uint64_t seed) {
     auto& generator = made_[{device, stream}];
-    if (!generator) check(murandCreateGenerator(&generator, MURAND_RNG_PSEUDO_PHILOX4_32_10), "murandCreateGenerator");
-    check(murandSetStream(generator, stream), "murandSetStream");
-    check(murandSetPseudoRandomGeneratorSeed(generator, seed), "murandSetPseudoRandomGeneratorSeed");
-    check(murandSetGeneratorOffset(generator, 0), "murandSetGeneratorOffset");
+    if (!generator) check_murand(murandCreateGenerator(&generator, MURAND_RNG_PSEUDO_PHILOX4_32_10), "murandCreateGenerator");
+    check_murand(murandSetStream(generator, stream), "murandSetStream");
+    check_murand(murandSetPseudoRandomGeneratorSeed(generator, seed), "murandSetPseudoRandomGeneratorSeed");
+    check_murand(murandSetGeneratorOffset(generator, 0), "murandSetGeneratorOffset");
     return generator;
   }
 
@@ -72,9 +72,9 @@ Tensor uniform_numbers(const Tensor& like, Session& session, const Chosen& chose
   Tensor made = numbers(like, count);
   draw(chosen, session, count * (is_double(like) ? 2 : 1), [&](murandGenerator_t generator) {
     if (is_double(like)) {
-      check(murandGenerateUniformDouble(generator, made.mutable_data_ptr<double>(), count), "murandGenerateUniformDouble");
+      check_murand(murandGenerateUniformDouble(generator, made.mutable_data_ptr<double>(), count), "murandGenerateUniformDouble");
     } else {
-      check(murandGenerateUniform(generator, made.mutable_data_ptr<float>(), count), "murandGenerateUniform");
+      check_murand(murandGenerateUniform(generator, made.mutable_data_ptr<float>(), count), "murandGenerateUniform");
     }
   });
   return made;
@@ -112,10 +112,10 @@ struct Normal {
     Tensor made = numbers(self, even);
     draw(chosen, session, even * (is_double(self) ? 2 : 1), [&](murandGenerator_t generator) {
       if (is_double(self)) {
-        check(murandGenerateNormalDouble(generator, made.mutable_data_ptr<double>(), even, mean, deviation),
+        check_murand(murandGenerateNormalDouble(generator, made.mutable_data_ptr<double>(), even, mean, deviation),
               "murandGenerateNormalDouble");
       } else {
-        check(murandGenerateNormal(generator, made.mutable_data_ptr<float>(), even, static_cast<float>(mean),
+        check_murand(murandGenerateNormal(generator, made.mutable_data_ptr<float>(), even, static_cast<float>(mean),
                                    static_cast<float>(deviation)),
               "murandGenerateNormal");
       }
@@ -137,7 +137,7 @@ Tensor random_bits(const Tensor& like, Session& session, bool wide, const Chosen
   const int64_t count = like.numel();
   Tensor bits = at::empty({count}, like.options().dtype(wide ? at::kLong : at::kInt));
   draw(chosen, session, count * (wide ? 2 : 1), [&](murandGenerator_t generator) {
-    check(murandGenerate(generator, static_cast<unsigned*>(bits.mutable_data_ptr()), count * (wide ? 2 : 1)),
+    check_murand(murandGenerate(generator, static_cast<unsigned*>(bits.mutable_data_ptr()), count * (wide ? 2 : 1)),
           "murandGenerate");
   });
   return wide ? bits : as_dtype(session, bits, at::kLong).remainder_(int64_t{1} << 32);
