@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// flagos_torch_device.h: the contract between the core and a platform whose devices the installed PyTorch drives itself.
+//
+// Such a platform (CUDA's family) exports one function more beside its table. What it returns stands in for the core's own
+// allocator, streams, events, generators and pinned memory: they are PyTorch's, so that memory pools, graph capture and
+// statistics are shared with everything that this PyTorch does on the same card. It is C++, and belongs to one build of PyTorch.
+//
+// A flagos storage holds a storage of that device ("target" below), the same bytes, in its DataPtr. A kernel of the target
+// reads a flagos tensor through a fresh tensor of the target over the held storage; nothing that others can see is relabelled.
+#pragma once
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/core/Generator.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/DeviceType.h>
+#include <c10/core/Storage.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <utility>
+
+#define FLAGOS_TORCH_DEVICE_ENTRY "flagos_torch_device_entry"
+
+namespace torch_fl {
+
+class TorchDevice {
+ public:
+  virtual ~TorchDevice() = default;
+
+  virtual c10::DeviceType type() const = 0;
+  virtual const c10::impl::DeviceGuardImplInterface& guard() const = 0;  // devices, streams (their ids are the target's), events
+  virtual c10::Allocator& allocator() const = 0;  // a c10::DeviceAllocator where the target has statistics and caches
+  virtual at::HostAllocator& pinned() const = 0;
+  virtual at::Generator default_generator(c10::DeviceIndex index) const = 0;
+  virtual at::Generator new_generator(c10::DeviceIndex index) const = 0;
+};
+
+// Null where the platform exports none. What it points to lives as long as the process.
+using TorchDeviceEntry = const TorchDevice* (*)();
+
+__attribute__((visibility("default"))) const TorchDevice* torch_device() noexcept;  // the loaded platform's; null: none
+
+// A flagos DataPtr that owns `target`, on the device of the same index.
+__attribute__((visibility("default"))) c10::DataPtr hold(c10::intrusive_ptr<c10::StorageImpl> target);
+__attribute__((visibility("default"))) void release_held(void* target);  // its deleter, by which it is known
+
+// The target's storage that a flagos storage holds. Throws for memory that is not the target's (from_blob, another plug-in's).
+inline c10::StorageImpl* held(const c10::StorageImpl& flagos) {
+  const c10::DataPtr& data = flagos.data_ptr();
+  TORCH_CHECK(__builtin_expect(data.get_deleter() == &release_held, 1),
+              "flagos: this memory was not allocated by PyTorch's allocator for the device, so its kernels cannot be given it; "
+              "copy the tensor first (clone())");
+  return static_cast<c10::StorageImpl*>(data.get_context());
+}
+
+// The generator of the target behind a flagos one (shared: what either draws, the other does not draw again).
+__attribute__((visibility("default"))) at::Generator target_generator(const at::Generator& flagos);
+
+}  // namespace torch_fl
