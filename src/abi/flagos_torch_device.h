@@ -6,7 +6,8 @@
 // statistics are shared with everything that this PyTorch does on the same card. It is C++, and belongs to one build of PyTorch.
 //
 // A flagos storage holds a storage of that device ("target" below), the same bytes, in its DataPtr. A kernel of the target
-// reads a flagos tensor through a fresh tensor of the target over the held storage; nothing that others can see is relabelled.
+// reads a flagos tensor through a fresh tensor of the target over the held storage (flagos_target.h); nothing that others can
+// see is relabelled.
 #pragma once
 
 #include <ATen/core/CachingHostAllocator.h>
@@ -32,6 +33,9 @@ class TorchDevice {
   virtual at::HostAllocator& pinned() const = 0;
   virtual at::Generator default_generator(c10::DeviceIndex index) const = 0;
   virtual at::Generator new_generator(c10::DeviceIndex index) const = 0;
+
+  // The vendor's handle of a stream of the target; null is the default stream. (PyTorch's guard interface has it since 2.12.)
+  virtual void* stream_handle(c10::Stream stream) const = 0;
 };
 
 // Null where the platform exports none. What it points to lives as long as the process.
@@ -43,16 +47,19 @@ __attribute__((visibility("default"))) const TorchDevice* torch_device() noexcep
 __attribute__((visibility("default"))) c10::DataPtr hold(c10::intrusive_ptr<c10::StorageImpl> target);
 __attribute__((visibility("default"))) void release_held(void* target);  // its deleter, by which it is known
 
-// The target's storage that a flagos storage holds. Throws for memory that is not the target's (from_blob, another plug-in's).
+// The target's storage that a flagos storage holds; null for memory that the target did not allocate (from_blob, another
+// plug-in's).
 inline c10::StorageImpl* held(const c10::StorageImpl& flagos) {
   const c10::DataPtr& data = flagos.data_ptr();
-  TORCH_CHECK(__builtin_expect(data.get_deleter() == &release_held, 1),
-              "flagos: this memory was not allocated by PyTorch's allocator for the device, so its kernels cannot be given it; "
-              "copy the tensor first (clone())");
+  if (__builtin_expect(data.get_deleter() != &release_held, 0)) return nullptr;
   return static_cast<c10::StorageImpl*>(data.get_context());
 }
 
-// The generator of the target behind a flagos one (shared: what either draws, the other does not draw again).
+// A storage of the target over memory of which `held` knows nothing: it does not own the memory, so it is good for one call.
+__attribute__((visibility("default"))) c10::Storage borrowed(c10::StorageImpl& flagos);
+
+// The generator of the target behind a flagos one (shared: what either draws, the other does not draw again). An undefined
+// generator stays one, which every kernel takes for the default.
 __attribute__((visibility("default"))) at::Generator target_generator(const at::Generator& flagos);
 
 }  // namespace torch_fl
