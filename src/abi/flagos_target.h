@@ -53,12 +53,6 @@ inline c10::Storage as_flagos(c10::intrusive_ptr<c10::StorageImpl> target) {
   return {c10::Storage::use_byte_size_t{}, bytes, hold(std::move(target)), c10::GetAllocator(kFlagos), resizable};
 }
 
-// What names and wrapped numbers are beside their geometry: rare.
-inline void copy_marks(const c10::TensorImpl& from, c10::TensorImpl& to) {
-  if (__builtin_expect(from.is_wrapped_number(), 0)) to.set_wrapped_number(true);
-  if (__builtin_expect(from.has_named_tensor_meta(), 0)) to.set_named_tensor_meta(from.named_tensor_meta()->clone());
-}
-
 // A fresh tensor of the target that shows the same elements of the same memory; nothing of autograd.
 inline at::Tensor as_target(const at::Tensor& flagos, c10::DeviceType target) {
   const c10::TensorImpl& from = *flagos.unsafeGetTensorImpl();
@@ -67,7 +61,7 @@ inline at::Tensor as_target(const at::Tensor& flagos, c10::DeviceType target) {
   const auto keys = exchanged(from.key_set(), c10::BackendComponent::PrivateUse1Bit, c10::toBackendComponent(target));
   auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, as_target(from.storage()), keys, from.dtype());
   made->set_sizes_and_strides(from.sizes(), from.strides(), from.storage_offset());
-  copy_marks(from, *made);
+  if (__builtin_expect(from.is_wrapped_number(), 0)) made->set_wrapped_number(true);
   return at::Tensor(std::move(made));
 }
 
@@ -83,7 +77,7 @@ inline at::Tensor as_flagos(at::Tensor fresh, c10::Storage storage) {
 inline at::Tensor as_flagos(at::Tensor fresh) {
   if (__builtin_expect(fresh._is_zerotensor(), 0))
     return at::_efficientzerotensor(fresh.sizes(), fresh.options().device(as_flagos(fresh.device())));
-  auto target = fresh.storage().getIntrusivePtr();
+  auto target = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(fresh.storage().unsafeGetStorageImpl());
   return as_flagos(std::move(fresh), as_flagos(std::move(target)));
 }
 
