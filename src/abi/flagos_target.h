@@ -26,10 +26,10 @@ inline c10::Device as_flagos(c10::Device target) {
   return {kFlagos, target.type() == c10::DeviceType::CPU ? c10::DeviceIndex(0) : target.index()};
 }
 inline c10::Stream as_target(c10::Stream flagos, c10::DeviceType target) {
-  return {c10::Stream::UNSAFE, as_target(flagos.device(), target), flagos.id()};
+  return c10::Stream(c10::Stream::UNSAFE, as_target(flagos.device(), target), flagos.id());
 }
 inline c10::Stream as_flagos(c10::Stream target) {
-  return {c10::Stream::UNSAFE, as_flagos(target.device()), target.id()};
+  return c10::Stream(c10::Stream::UNSAFE, as_flagos(target.device()), target.id());
 }
 
 // The same set with one backend in another's place; what is per backend (dense, autograd) goes with it.
