@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.h"
+
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <string>
+
+namespace torch_fl::boxing {
+namespace {
+
+// "cuda:1" -> "flagos:1", "cuda" as a word -> "flagos"; what only contains it ("cuda_", "CUDA error", "libcuda") stays.
+std::string in_flagos_words(const std::string& text) {
+  const std::string theirs = c10::DeviceTypeName(kTarget, /*lower_case=*/true), ours = c10::DeviceTypeName(kFlagos, true);
+  auto part_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/'; };
+  std::string made;
+  for (size_t at = 0; at < text.size();) {
+    const size_t found = text.find(theirs, at);
+    if (found == std::string::npos) return made + text.substr(at);
+    const size_t end = found + theirs.size();
+    const bool alone = (found == 0 || !part_of_word(text[found - 1])) && (end == text.size() || !part_of_word(text[end]) ||
+                                                                          text[end] == '.');
+    made.append(text, at, found - at).append(alone ? ours : theirs);
+    at = end;
+  }
+  return made;
+}
+
+template <class Kind>
+void rethrow_as(const c10::Error& error, const std::string& text) {
+  if (dynamic_cast<const Kind*>(&error)) throw Kind(text, error.backtrace(), error.caller());
+}
+
+bool same_geometry(const c10::TensorImpl& one, const c10::TensorImpl& other) {
+  return one.sizes() == other.sizes() && one.strides() == other.strides() && one.storage_offset() == other.storage_offset();
+}
+
+}  // namespace
+
+at::Tensor Call::alias(const at::Tensor& flagos) {
+  c10::TensorImpl* const impl = flagos.unsafeGetTensorImpl();
+  for (const Seen& seen : seen_)
+    if (seen.flagos->unsafeGetTensorImpl() == impl) return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(seen.target));
+  return remember(flagos);
+}
+
+at::Tensor Call::remember(const at::Tensor& flagos) {
+  at::Tensor target = as_target(flagos, kTarget);
+  seen_.push_back({&flagos, target.unsafeGetTensorImpl()});
+  if constexpr (kTarget == c10::DeviceType::CPU) {  // which has no index: a card's kernels compare those of their arguments
+    if (!device_) device_ = flagos.device();
+    if (flagos.device() != *device_) other_ = flagos.device();
+  }
+  return target;
+}
+
+void Call::foreign(const at::Tensor& other, bool written, Beside beside) {
+  if (other.device().type() != kTarget || beside == Beside::host) return;
+  if (kTarget == c10::DeviceType::CPU && other.dim() == 0 && !written) return;
+  other_ = other.device();
+}
+
+at::Tensor Call::result(at::Tensor target) {
+  if (!target.defined() || target.device().type() != kTarget) return target;
+  const bool unshared = target.use_count() == 1 && target.unsafeGetTensorImpl()->unsafe_storage().use_count() == 1;
+  if (__builtin_expect(unshared, 1)) return as_flagos(std::move(target));
+  return shared_result(std::move(target));
+}
+
+std::vector<at::Tensor> Call::result(std::vector<at::Tensor> targets) {
+  for (at::Tensor& target : targets) target = result(std::move(target));
+  return targets;
+}
+
+void Call::rethrow() {
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    if constexpr (kTarget == c10::DeviceType::CPU) throw;  // "cpu" in a message means the host
+    const std::string text = in_flagos_words(error.msg());
+    if (text == error.msg()) throw;
+    rethrow_as<c10::IndexError>(error, text);
+    rethrow_as<c10::ValueError>(error, text);
+    rethrow_as<c10::TypeError>(error, text);
+    rethrow_as<c10::NotImplementedError>(error, text);
+    if (typeid(error) == typeid(c10::Error)) throw c10::Error(text, error.backtrace(), error.caller());
+    throw;
+  }
+}
+
+void Call::complain() const {
+  const c10::Device first = device_          ? *device_
+                            : seen_.empty() ? c10::Device(kFlagos, c10::impl::getDeviceGuardImpl(kFlagos)->getDevice().index())
+                                            : seen_.front().flagos->device();
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", first, " and ", *other_,
+              "! (when calling ", op_, ")");
+}
+
+const at::Tensor* Call::original(const at::Tensor& target) const {
+  for (const Seen& seen : seen_)
+    if (seen.target == target.unsafeGetTensorImpl()) return seen.flagos;
+  return nullptr;
+}
+
+// The flagos storage with the memory of `target`: an argument's, an earlier result's, or a new one.
+c10::Storage Call::flagos_storage(const c10::Storage& target) {
+  const c10::StorageImpl* const impl = target.unsafeGetStorageImpl();
+  for (const Seen& seen : seen_)
+    if (seen.target->has_storage() && seen.target->unsafe_storage().unsafeGetStorageImpl() == impl) {
+      const c10::Storage& own = seen.flagos->storage();
+      // A written tensor may have been given other memory since.
+      if (const c10::StorageImpl* theirs = held(*own.unsafeGetStorageImpl()); !theirs || theirs == impl) return own;
+    }
+  for (const c10::Storage& made : made_)
+    if (held(*made.unsafeGetStorageImpl()) == impl) return made;
+  made_.push_back(as_flagos(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(target.unsafeGetStorageImpl())));
+  return made_.back();
+}
+
+at::Tensor Call::shared_result(at::Tensor target) {
+  if (const at::Tensor* given = original(target)) return *given;
+  if (target._is_zerotensor() || target.layout() != c10::kStrided) {
+    TORCH_CHECK_NOT_IMPLEMENTED(target.layout() == c10::kStrided, "flagos: ", op_, " gives a ", target.layout(),
+                                " tensor here, which is not supported; call it on the CPU's tensors");
+    return as_flagos(std::move(target));
+  }
+  c10::Storage storage = flagos_storage(target.storage());
+  if (target.use_count() > 1)  // somebody else has it too: theirs stays as it is
+    target = at::Tensor(target.unsafeGetTensorImpl()->shallow_copy_and_detach(c10::VariableVersion(0), true));
+  return as_flagos(std::move(target), std::move(storage));
+}
+
+void Call::settle(const at::Tensor& flagos, const at::Tensor& target) {
+  c10::TensorImpl& to = *flagos.unsafeGetTensorImpl();
+  const c10::TensorImpl& from = *target.unsafeGetTensorImpl();
+  if (!to.has_storage() || !from.has_storage()) return;
+  c10::StorageImpl& own = *to.unsafe_storage().unsafeGetStorageImpl();
+  if (const c10::StorageImpl* before = held(own)) {
+    if (__builtin_expect(before == from.unsafe_storage().unsafeGetStorageImpl(), 1)) {
+      follow(own);
+    } else {
+      to.set_storage_keep_dtype(flagos_storage(from.unsafe_storage()));
+    }
+  }
+  if (__builtin_expect(!same_geometry(to, from), 0)) to.set_sizes_and_strides(from.sizes(), from.strides(), from.storage_offset());
+}
+
+std::optional<at::Generator> target_generator_of(const std::optional<at::Generator>& flagos) {
+  if (!flagos || !flagos->defined()) return flagos;
+  TORCH_CHECK(flagos->device().type() == kFlagos, "Expected a '", kFlagos, "' device type for generator but found '",
+              flagos->device().type(), "'");
+  return target_generator(*flagos);
+}
+
+}  // namespace torch_fl::boxing

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// call.h: one call of a kernel of the target: fresh tensors of the target for the flagos ones it is given, and the way back for
+// what it wrote and returned. The tensors of other threads and of the caller are never changed while the kernel runs.
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <c10/util/SmallVector.h>
+#include <flagos_target.h>
+
+#include <optional>
+#include <vector>
+
+#include "target.h"
+
+namespace torch_fl::boxing {
+
+// Whose elements may lie on the CPU where the target is the CPU itself: what a card's kernels take from the host as well.
+enum class Beside : uint8_t { nothing, host };
+
+class Call {
+ public:
+  explicit Call(const char* op) : op_(op) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // The tensor of the target that shows `flagos`, the same one for the same tensor. The caller keeps both until the call is over.
+  at::Tensor alias(const at::Tensor& flagos);
+  // The same for an element of a list, which may be long.
+  at::Tensor remember(const at::Tensor& flagos);
+
+  // A defined tensor that is not flagos'. The target's kernel judges what is not its own either.
+  void foreign(const at::Tensor& other, bool written, Beside beside = Beside::nothing);
+
+  // Throws in PyTorch's words where the arguments lie on different devices.
+  void require_one_device() const {
+    if (__builtin_expect(other_.has_value(), 0)) complain();
+  }
+
+  // Carries new sizes and memory of a written tensor back to the flagos one.
+  void settle(const at::Tensor& flagos, const at::Tensor& target);
+
+  at::Tensor result(at::Tensor target);
+  std::vector<at::Tensor> result(std::vector<at::Tensor> targets);
+
+  // The flagos tensor whose alias this is; null where it is nobody's.
+  const at::Tensor* original(const at::Tensor& target) const;
+
+  // Throws the exception in flight again, with flagos' name in place of the target's.
+  [[noreturn]] static void rethrow();
+
+ private:
+  struct Seen {
+    const at::Tensor* flagos;
+    c10::TensorImpl* target;
+  };
+
+  [[noreturn]] void complain() const;
+  at::Tensor shared_result(at::Tensor target);
+  c10::Storage flagos_storage(const c10::Storage& target);
+
+  const char* const op_;
+  c10::SmallVector<Seen, 6> seen_;
+  c10::SmallVector<c10::Storage, 1> made_;  // flagos storages of results that share their memory
+  std::optional<c10::Device> device_, other_;
+};
+
+std::optional<at::Generator> target_generator_of(const std::optional<at::Generator>& flagos);
+
+inline c10::Device target_device_of(c10::Device device) {
+  return device.type() == kFlagos ? as_target(device, kTarget) : device;
+}
+
+}  // namespace torch_fl::boxing
