@@ -18,10 +18,25 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <utility>
+#include <vector>
 
 #define FLAGOS_TORCH_DEVICE_ENTRY "flagos_torch_device_entry"
 
 namespace torch_fl {
+
+// What a snapshot says of a segment of memory; PyTorch 2.10 has no public type for it.
+struct SegmentSnapshot {
+  struct Part {
+    size_t size, requested;
+    const char* state;  // as torch.cuda.memory_snapshot names it
+  };
+  c10::DeviceIndex device;
+  c10::StreamId stream;
+  size_t address, total_size;
+  bool small;
+  size_t allocated_size = 0, active_size = 0, requested_size = 0;  // bytes
+  std::vector<Part> blocks;
+};
 
 class TorchDevice {
  public:
@@ -34,8 +49,16 @@ class TorchDevice {
   virtual at::Generator default_generator(c10::DeviceIndex index) const = 0;
   virtual at::Generator new_generator(c10::DeviceIndex index) const = 0;
 
-  // The vendor's handle of a stream of the target; null is the default stream. (PyTorch's guard interface has it since 2.12.)
-  virtual void* stream_handle(c10::Stream stream) const = 0;
+  // Of a stream of the target, what PyTorch's guard interface has no function for in every version.
+  virtual void* stream_handle(c10::Stream stream) const = 0;  // the vendor's; null is the default stream
+  virtual int stream_priority(c10::Stream stream) const = 0;
+
+  // Of an allocator that caches; the defaults are those of one that does not.
+  virtual double memory_fraction(c10::DeviceIndex) const { return 1; }  // of the device's memory, at most
+  virtual void set_memory_fraction(c10::DeviceIndex, double) const {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "flagos: the allocator of ", type(), " has no limit to set");
+  }
+  virtual std::vector<SegmentSnapshot> memory_segments() const { return {}; }
 };
 
 // Null where the platform exports none. What it points to lives as long as the process.

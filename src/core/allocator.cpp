@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "target_allocator.h"
+
 namespace torch_fl {
 namespace {
 
@@ -107,13 +109,39 @@ class LendingAllocator final : public c10::Allocator {
   c10::Allocator* const base_;
 };
 
-}  // namespace
+// The core's own: a cache of blocks for each device.
+class CachingAllocator final : public DeviceAllocator {
+ public:
+  c10::DataPtr allocate_on(size_t bytes, c10::Stream stream) override {
+    if (bytes == 0) return {nullptr, stream.device()};
+    Block* block = new_block(bytes, stream);
+    return {block->address, block, &release_block, stream.device()};
+  }
+  void emptyCache(c10::MempoolId_t) override {
+    if (!is_initialized()) return;
+    for (int i = 0; i < device_count(); ++i) cache(static_cast<c10::DeviceIndex>(i)).empty_cache();
+  }
+  void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
+    if (data.get_deleter() != &release_block) return;
+    auto* block = static_cast<Block*>(data.get_context());
+    cache(block->device).record_stream(block, stream.id());
+  }
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex index) override {
+    return checked_cache(index).stats();
+  }
+  void resetAccumulatedStats(c10::DeviceIndex index) override { checked_cache(index).reset_accumulated(); }
+  void resetPeakStats(c10::DeviceIndex index) override { checked_cache(index).reset_peak(); }
+  void set_fraction(c10::DeviceIndex index, double fraction) override { checked_cache(index).set_fraction(fraction); }
+  double fraction(c10::DeviceIndex index) override { return checked_cache(index).fraction(); }
+  std::vector<SegmentSnapshot> snapshot() override {
+    std::vector<SegmentSnapshot> result;
+    for (int i = 0; i < device_count(); ++i)
+      for (auto& segment : cache(static_cast<c10::DeviceIndex>(i)).snapshot()) result.push_back(std::move(segment));
+    return result;
+  }
+};
 
-c10::DataPtr DeviceAllocator::allocate_on(size_t bytes, c10::Stream stream) {
-  if (bytes == 0) return {nullptr, stream.device()};
-  Block* block = new_block(bytes, stream);
-  return {block->address, block, &release_block, stream.device()};
-}
+}  // namespace
 
 c10::DataPtr DeviceAllocator::allocate(size_t bytes) { return allocate_on(bytes, current_stream(current_device())); }
 
@@ -122,38 +150,8 @@ void DeviceAllocator::copy_data(void* to, const void* from, std::size_t bytes) c
   queue_copy(to, from, bytes, FLAGOS_COPY_DEVICE_TO_DEVICE, stream, "copy device memory");
 }
 
-void DeviceAllocator::emptyCache(c10::MempoolId_t) {
-  if (!is_initialized()) return;
-  for (int i = 0; i < device_count(); ++i) cache(static_cast<c10::DeviceIndex>(i)).empty_cache();
-}
-
-void DeviceAllocator::recordStream(const c10::DataPtr& data, c10::Stream stream) {
-  if (data.get_deleter() == &release_block) {
-    auto* block = static_cast<Block*>(data.get_context());
-    cache(block->device).record_stream(block, stream.id());
-  }
-}
-
-c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(c10::DeviceIndex index) {
-  return checked_cache(index).stats();
-}
-void DeviceAllocator::resetAccumulatedStats(c10::DeviceIndex index) { checked_cache(index).reset_accumulated(); }
-void DeviceAllocator::resetPeakStats(c10::DeviceIndex index) { checked_cache(index).reset_peak(); }
-void DeviceAllocator::set_fraction(c10::DeviceIndex index, double fraction) {
-  checked_cache(index).set_fraction(fraction);
-}
-
-double DeviceAllocator::fraction(c10::DeviceIndex index) { return checked_cache(index).fraction(); }
-
-std::vector<SegmentSnapshot> DeviceAllocator::snapshot() {
-  std::vector<SegmentSnapshot> result;
-  for (int i = 0; i < device_count(); ++i)
-    for (auto& segment : cache(static_cast<c10::DeviceIndex>(i)).snapshot()) result.push_back(std::move(segment));
-  return result;
-}
-
 DeviceAllocator& allocator() {
-  static auto* instance = new DeviceAllocator();
+  static DeviceAllocator* instance = torch_device() ? make_target_allocator() : new CachingAllocator();  // outlives every tensor
   return *instance;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocator.h: the allocator that PyTorch sees, and memory lent to CPU kernels.
+// allocator.h: the allocator that PyTorch sees, and memory lent to CPU kernels. It is the core's own (allocator.cpp), or where
+// PyTorch drives the device itself, that of PyTorch (target_allocator.cpp).
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -9,25 +10,20 @@
 
 namespace torch_fl {
 
-class TORCH_FL_API DeviceAllocator final : public c10::DeviceAllocator {
+class TORCH_FL_API DeviceAllocator : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override;  // on the current device and its current stream
-  c10::DataPtr allocate_on(size_t bytes, c10::Stream stream);
-  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }  // the context is a Block, not the address
+  virtual c10::DataPtr allocate_on(size_t bytes, c10::Stream stream) = 0;
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }  // the context is not the address
   void copy_data(void* to, const void* from, std::size_t bytes) const override;
 
   bool initialized() override { return is_initialized(); }
-  void emptyCache(c10::MempoolId_t pool = {0, 0}) override;
-  void recordStream(const c10::DataPtr& data, c10::Stream stream) override;
-  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex index) override;
-  void resetAccumulatedStats(c10::DeviceIndex index) override;
-  void resetPeakStats(c10::DeviceIndex index) override;
   // PyTorch 2.10 does not declare it, so no `override` here.
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex index) { return memory_info(index); }
 
-  std::vector<SegmentSnapshot> snapshot();
-  void set_fraction(c10::DeviceIndex index, double fraction);
-  double fraction(c10::DeviceIndex index);
+  virtual std::vector<SegmentSnapshot> snapshot() = 0;
+  virtual void set_fraction(c10::DeviceIndex index, double fraction) = 0;
+  virtual double fraction(c10::DeviceIndex index) = 0;
 };
 
 TORCH_FL_API DeviceAllocator& allocator();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
+#include <flagos_torch_device.h>
 
 #include <deque>
 #include <map>
@@ -38,20 +39,6 @@ struct Block {
   int pending_events = 0;
 
   bool split() const { return previous || next; }
-};
-
-// What a snapshot says of a segment; PyTorch 2.10 has no public type for it.
-struct SegmentSnapshot {
-  struct Part {
-    size_t size, requested;
-    const char* state;  // as torch.cuda.memory_snapshot names it
-  };
-  c10::DeviceIndex device;
-  c10::StreamId stream;
-  size_t address, total_size;
-  bool small;
-  size_t allocated_size = 0, active_size = 0, requested_size = 0;  // bytes
-  std::vector<Part> blocks;
 };
 
 struct Segment {

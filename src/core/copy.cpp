@@ -12,6 +12,8 @@
 #include "pinned.h"
 #include "resize.h"
 #include "route_log.h"
+#include "target_copy.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -97,6 +99,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool no
   TORCH_CHECK(source.defined() && target.defined(), "flagos: copy of an undefined tensor");
   TORCH_CHECK_NOT_IMPLEMENTED(source.layout() == c10::kStrided && target.layout() == c10::kStrided,
                               "flagos: a copy from ", source.layout(), " to ", target.layout(), " is not supported");
+  if (torch_device()) return target_copy(source, target, non_blocking);
   refuse_other_shape(source, target);
   if (target.numel() == 0) return target;
   const c10::Stream stream = current_stream(on_device(source) ? source.device().index() : target.device().index());
@@ -128,6 +131,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& targ
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   ensure_initialized();
+  if (torch_device()) return target_local_scalar(self);
   const auto stream = current_stream(self.device().index());
   if (!stream_idle(stream)) synchronize(stream);
   HostTwins twins;

@@ -6,6 +6,8 @@
 
 #include "route_log.h"
 #include "slots.h"
+#include "target_copy.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -29,9 +31,13 @@ void find_device_copy() {
   }
 }
 
-bool has_device_copy() { return kernel != nullptr; }
+bool has_device_copy() { return kernel || torch_device(); }
 
 bool device_copy(const at::Tensor& source, const at::Tensor& target) {
+  if (torch_device()) {
+    target_copy(source, target, /*non_blocking=*/false);
+    return true;
+  }
   if (!kernel) return false;
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   try {

@@ -9,6 +9,9 @@
 #include <cstring>
 #include <vector>
 
+#include "target_generator.h"
+#include "torch_device.h"
+
 namespace torch_fl {
 namespace {
 
@@ -94,8 +97,10 @@ Generator* Generator::clone_impl() const {
 const at::Generator& default_generator(c10::DeviceIndex index) {
   static auto* generators = [] {  // outlives every tensor
     auto* made = new std::vector<at::Generator>();
-    for (int i = 0; i < device_count(); ++i)
-      made->push_back(at::make_generator<Generator>(static_cast<c10::DeviceIndex>(i)));
+    for (int i = 0; i < device_count(); ++i) {
+      const auto index = static_cast<c10::DeviceIndex>(i);
+      made->push_back(torch_device() ? target_default_generator(index) : at::make_generator<Generator>(index));
+    }
     return made;
   }();
   if (index < 0) index = current_device();
@@ -106,7 +111,7 @@ const at::Generator& default_generator(c10::DeviceIndex index) {
 at::Generator new_generator(c10::DeviceIndex index) {
   if (index < 0) index = current_device();
   check_index(index);
-  return at::make_generator<Generator>(index);
+  return torch_device() ? target_new_generator(index) : at::make_generator<Generator>(index);
 }
 
 uint64_t draws_of(const OperatorPlan& plan, const torch::jit::Stack& stack) {
@@ -133,6 +138,7 @@ PhiloxPosition reserve_draws(const std::optional<at::Generator>& generator, c10:
   const at::Generator source = generator && generator->defined() ? *generator : default_generator(index);
   TORCH_CHECK(source.device().type() == kDevice, "Expected a '", kDevice, "' device type for generator but found '",
               source.device().type(), "'");
+  if (torch_device()) return reserve_target_draws(source, draws);
   return static_cast<Generator*>(source.unsafeGetGeneratorImpl())->reserve(draws);
 }
 

@@ -2,12 +2,12 @@
 // guard.cpp: what PyTorch's DeviceGuard, Stream and Event classes call.
 #include "guard.h"
 
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-
 #include "allocator.h"
 #include "cpu_threads.h"
 #include "device.h"
 #include "stream.h"
+#include "target_guard.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -26,13 +26,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Device exchangeDevice(c10::Device device) const override { return {kDevice, exchange_device(device.index())}; }
   void synchronizeDevice(const c10::DeviceIndex index) const override { synchronize_device(index); }
 
-  // All data types but the quantized. PyTorch 2.10 may not ask for it yet, so no `override` here.
+  // PyTorch 2.10 may not ask for it yet, so no `override` here.
   c10::DeviceCapability getDeviceCapability(c10::Device device) const {
     checked_index(device);
-    c10::DeviceCapability capability;
-    auto& types = capability.capability_data.supported_scalar_types;
-    types.has_QInt8 = types.has_QUInt8 = types.has_QInt32 = types.has_QUInt4x2 = types.has_QUInt2x4 = 0;
-    return capability;
+    return device_capability();
   }
 
   // The engine asks for the current stream on the thread that calls backward().
@@ -94,14 +91,24 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
 }  // namespace
 
+c10::DeviceCapability device_capability() {
+  c10::DeviceCapability capability;
+  auto& types = capability.capability_data.supported_scalar_types;
+  types.has_QInt8 = types.has_QUInt8 = types.has_QInt32 = types.has_QUInt4x2 = types.has_QUInt2x4 = 0;
+  return capability;
+}
+
 double event_elapsed(void* start, void* end) {
   TORCH_CHECK(start && end, "flagos: both events must be recorded before elapsed_time");
+  if (torch_device()) return target_guard().elapsedTime(start, end, current_device());
   double milliseconds = 0;
   check(platform().event_elapsed(static_cast<flagos_event>(start), static_cast<flagos_event>(end), &milliseconds),
         "measure the time between two events");
   return milliseconds;
 }
 
-void register_guard() { static c10::impl::DeviceGuardImplRegistrar registrar(kDevice, new Guard()); }
+void register_guard() {
+  static c10::impl::DeviceGuardImplRegistrar registrar(kDevice, torch_device() ? make_target_guard() : new Guard());
+}
 
 }  // namespace torch_fl

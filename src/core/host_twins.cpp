@@ -10,6 +10,7 @@
 
 #include "host_copies.h"
 #include "platform.h"
+#include "resize.h"
 #include "sparse_parts.h"
 
 namespace torch_fl {
@@ -146,7 +147,7 @@ void HostTwins::write_back(c10::Stream stream) {
     const size_t bytes = host->nbytes();
     pair.replaced = host->data() != pair.address;
     if (pair.replaced) pair.device->set_data_ptr_noswap(device_memory(host, true, stream));
-    pair.device->set_nbytes(bytes);
+    set_bytes(*pair.device, bytes);
   }
   for (auto& pair : pairs_) {
     if (!pair.written) continue;

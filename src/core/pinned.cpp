@@ -10,6 +10,9 @@
 #include <mutex>
 #include <vector>
 
+#include "target_pinned.h"
+#include "torch_device.h"
+
 namespace torch_fl {
 namespace {
 
@@ -28,6 +31,17 @@ size_t rounded(size_t bytes) {
 }
 
 void free_pinned(void* context);
+
+// The names of some fields have changed between PyTorch's minors: what both sides have is copied.
+template <class From, class To>
+void copy_stats(const From& from, To& to) {
+  if constexpr (requires { from.active_requests, to.active_requests; }) to.active_requests = from.active_requests;
+  if constexpr (requires { from.active_bytes, to.active_bytes; }) to.active_bytes = from.active_bytes;
+  if constexpr (requires { from.allocations, to.allocations; }) to.allocations = from.allocations;
+  to.allocated_bytes = from.allocated_bytes;
+  to.num_host_alloc = from.num_host_alloc;
+  to.num_host_free = from.num_host_free;
+}
 
 class PinnedAllocator final : public at::HostAllocator {
  public:
@@ -98,19 +112,10 @@ class PinnedAllocator final : public at::HostAllocator {
     return stats_;
   }
 
-  // The names of some fields have changed between PyTorch's minors: what this one has is filled.
   at::HostStats get_stats() override {
-    const PinnedStats here = stats();
-    auto fill = [&here](auto result) {
-      if constexpr (requires { result.active_requests; }) result.active_requests = here.active_requests;
-      if constexpr (requires { result.active_bytes; }) result.active_bytes = here.active_bytes;
-      if constexpr (requires { result.allocations; }) result.allocations = here.allocations;
-      result.allocated_bytes = here.allocated_bytes;
-      result.num_host_alloc = here.num_host_alloc;
-      result.num_host_free = here.num_host_free;
-      return result;
-    };
-    return fill(at::HostStats());
+    at::HostStats result;
+    copy_stats(stats(), result);
+    return result;
   }
 
   void reset_accumulated_stats() override {
@@ -171,7 +176,10 @@ void free_pinned(void* context) {
 
 }  // namespace
 
-c10::Allocator* pinned_allocator() { return &instance(); }
+at::HostAllocator& pinned_allocator() {
+  static at::HostAllocator* chosen = torch_device() ? make_target_pinned_allocator() : &instance();
+  return *chosen;
+}
 
 bool is_pinned(const void* address) {
   if (!is_initialized() || !address) return false;
@@ -185,11 +193,17 @@ bool hold_pinned(const c10::DataPtr& data, c10::Stream stream) {
   return true;
 }
 
-void register_pinned_allocator() { at::setHostAllocator(kDevice, &instance()); }
+void register_pinned_allocator() { at::setHostAllocator(kDevice, &pinned_allocator()); }
 
-PinnedStats pinned_stats() { return instance().stats(); }
-void reset_pinned_peaks() { instance().reset_peak_stats(); }
-void reset_pinned_totals() { instance().reset_accumulated_stats(); }
-void empty_pinned_cache() { instance().empty_cache(); }
+PinnedStats pinned_stats() {
+  if (!torch_device()) return instance().stats();
+  PinnedStats result;
+  copy_stats(pinned_allocator().get_stats(), result);
+  return result;
+}
+
+void reset_pinned_peaks() { pinned_allocator().reset_peak_stats(); }
+void reset_pinned_totals() { pinned_allocator().reset_accumulated_stats(); }
+void empty_pinned_cache() { pinned_allocator().empty_cache(); }
 
 }  // namespace torch_fl

@@ -2,7 +2,7 @@
 // pinned.h: page-locked host memory, cached, and held while a stream reads or writes it.
 #pragma once
 
-#include <c10/core/Allocator.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include "stream.h"
@@ -16,7 +16,7 @@ struct PinnedStats {
   int64_t num_host_alloc = 0, num_host_free = 0;
 };
 
-c10::Allocator* pinned_allocator();
+at::HostAllocator& pinned_allocator();  // the core's own, or where PyTorch drives the device itself, PyTorch's
 void register_pinned_allocator();  // torch.accelerator finds it there
 bool is_pinned(const void* address);
 

@@ -11,6 +11,7 @@ namespace torch_fl {
 namespace {
 
 flagos_platform table{};  // our copy: zero past the platform's struct_size
+void* library = nullptr;
 bool loaded = false;
 std::string failure = "flagos: no platform is loaded; import torch_fl first";
 
@@ -32,7 +33,7 @@ std::string refusal(const flagos_platform& theirs, const std::string& id, const 
 
 void open_platform(const std::string& id) {
   const std::string file = library_folder() + "/libtorch_fl_platform_" + id + ".so";
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   TORCH_CHECK(library, "flagos: platform '", id, "' cannot be loaded: ", dlerror(),
               "; is torch-fl-runtime installed for this platform, with its SDK's libraries?");
   auto entry = reinterpret_cast<flagos_platform_entry_function>(dlsym(library, FLAGOS_PLATFORM_ENTRY));
@@ -73,6 +74,7 @@ const flagos_platform& platform() {
 
 bool platform_loaded() noexcept { return loaded; }
 bool platform_has(uint32_t capability) noexcept { return (table.capabilities & capability) == capability; }
+void* platform_symbol(const char* name) noexcept { return loaded ? dlsym(library, name) : nullptr; }
 
 void check(flagos_status status, const char* doing) {
   if (C10_LIKELY(status == FLAGOS_SUCCESS)) return;

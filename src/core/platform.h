@@ -18,6 +18,7 @@ TORCH_FL_API void load_platform(const std::string& id);
 const flagos_platform& platform();
 bool platform_loaded() noexcept;
 bool platform_has(uint32_t capability) noexcept;
+void* platform_symbol(const char* name) noexcept;  // what else the platform's library exports; null: nothing of that name
 
 // Throws what the platform says about `status`; `doing` completes "flagos: could not ...".
 void check(flagos_status status, const char* doing);

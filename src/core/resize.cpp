@@ -7,6 +7,7 @@
 #include <ATen/ops/set_native.h>
 
 #include "allocator.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -24,6 +25,11 @@ void make_room(const at::Tensor& self) {
 }
 
 }  // namespace
+
+void set_bytes(c10::StorageImpl& storage, size_t bytes) {
+  if (auto* target = held(storage)) target->set_nbytes(bytes);
+  storage.set_nbytes(bytes);
+}
 
 void resize_storage(const c10::Storage& storage, size_t bytes) {
   auto* impl = storage.unsafeGetStorageImpl();

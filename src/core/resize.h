@@ -6,6 +6,8 @@
 
 namespace torch_fl {
 
+// What a storage is said to have, without a change of its memory; a held storage is kept in step.
+void set_bytes(c10::StorageImpl& storage, size_t bytes);
 void resize_storage(const c10::Storage& storage, size_t bytes);  // keeps what fits; the rest is not set
 const at::Tensor& resize_(const at::Tensor& self, c10::IntArrayRef size, std::optional<c10::MemoryFormat> memory_format);
 at::Tensor& set_tensor_(at::Tensor& self, const at::Tensor& source);

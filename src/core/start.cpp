@@ -26,6 +26,7 @@
 #include "route_log.h"
 #include "slots.h"
 #include "sparse.h"
+#include "torch_device.h"
 #include "views.h"
 
 namespace torch_fl {
@@ -160,6 +161,7 @@ void register_operators(const std::vector<RouteRequest>& requests) {
 
 void start(const std::string& platform_id, const std::vector<RouteRequest>& requests) {
   load_platform(platform_id);
+  find_torch_device();
   register_allocator();
   register_pinned_allocator();
   register_guard();

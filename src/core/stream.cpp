@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cpu_threads.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -45,6 +46,8 @@ c10::Stream make(c10::DeviceIndex index, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDevice, index), id);
 }
 
+c10::Device target_of(c10::DeviceIndex index) { return as_target(c10::Device(kDevice, index)); }
+
 struct Work {
   std::function<void()> function;
   at::ThreadLocalState state;
@@ -72,10 +75,18 @@ flagos_host_result run(void* argument) {
 
 }  // namespace
 
-c10::Stream default_stream(c10::DeviceIndex index) { return make(index, 0); }
-c10::Stream current_stream(c10::DeviceIndex index) { return make(index, current[static_cast<size_t>(index)]); }
+c10::Stream default_stream(c10::DeviceIndex index) {
+  if (torch_device()) return as_flagos(target_guard().getDefaultStream(target_of(index)));
+  return make(index, 0);
+}
+
+c10::Stream current_stream(c10::DeviceIndex index) {
+  if (torch_device()) return as_flagos(target_guard().getStream(target_of(index)));
+  return make(index, current[static_cast<size_t>(index)]);
+}
 
 c10::Stream exchange_stream(c10::Stream stream) {
+  if (torch_device()) return as_flagos(target_guard().exchangeStream(as_target(stream)));
   const auto index = checked_index(stream.device());
   return make(index, std::exchange(current[static_cast<size_t>(index)], stream.id()));
 }
@@ -90,6 +101,7 @@ std::pair<int, int> stream_priority_range() {
 c10::Stream pool_stream(c10::DeviceIndex index, int priority) {
   ensure_initialized();
   check_index(index);
+  if (torch_device()) return as_flagos(target_guard().getNewStream(target_of(index), priority));
   const auto [least, greatest] = stream_priority_range();
   priority = std::min(least, std::max(greatest, priority));
   auto& streams = streams_of(index);
@@ -116,6 +128,7 @@ flagos_stream current_native_stream(c10::DeviceIndex index) {
 }
 
 flagos_stream native(c10::Stream stream) {
+  if (torch_device()) return static_cast<flagos_stream>(torch_device()->stream_handle(as_target(stream)));
   if (stream.id() == 0) return nullptr;
   auto& streams = streams_of(stream.device_index());
   std::lock_guard<std::mutex> lock(streams.mutex);
@@ -126,6 +139,7 @@ flagos_stream native(c10::Stream stream) {
 
 int stream_priority(c10::StreamId id, c10::DeviceIndex index) {
   check_index(index);
+  if (torch_device()) return torch_device()->stream_priority(as_target(make(index, id)));
   auto& streams = streams_of(index);
   std::lock_guard<std::mutex> lock(streams.mutex);
   for (const auto& [priority, pool] : streams.pools)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // stream.h: c10 streams over the platform's. Id 0 is a device's default stream; the others come from a pool that is
-// never shrunk, so that a stream id stays good for the life of the process.
+// never shrunk, so that a stream id stays good for the life of the process. Where PyTorch drives the device itself, streams are
+// those of PyTorch under the same ids.
 #pragma once
 
 #include <c10/core/Stream.h>

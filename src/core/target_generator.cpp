@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target_generator.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+
+#include "device.h"
+#include "torch_device.h"
+
+namespace torch_fl {
+namespace {
+
+// The target's generator for one call, locked: its own mutex, which the kernels of the target take, too.
+class Locked {
+ public:
+  explicit Locked(const at::Generator& generator) : impl_(generator.unsafeGetGeneratorImpl()), lock_(impl_->mutex_) {}
+  c10::GeneratorImpl* operator->() const { return impl_; }
+
+ private:
+  c10::GeneratorImpl* const impl_;
+  const std::lock_guard<std::mutex> lock_;
+};
+
+class TargetGenerator final : public c10::GeneratorImpl {
+ public:
+  explicit TargetGenerator(at::Generator target)
+      : c10::GeneratorImpl(as_flagos(target.device()), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+        target_(std::move(target)) {}
+
+  const at::Generator& target() const { return target_; }
+
+  void set_current_seed(uint64_t seed) override { locked()->set_current_seed(seed); }
+  uint64_t current_seed() const override { return locked()->current_seed(); }
+  uint64_t seed() override { return locked()->seed(); }
+  void set_offset(uint64_t offset) override { locked()->set_offset(offset); }
+  uint64_t get_offset() const override { return locked()->get_offset(); }
+  void set_state(const c10::TensorImpl& state) override { locked()->set_state(state); }
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override { return locked()->get_state(); }
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
+    return c10::make_intrusive<TargetGenerator>(at::Generator(locked()->graphsafe_get_state()));
+  }
+  void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override {
+    const auto* generator = dynamic_cast<const TargetGenerator*>(other.get());
+    TORCH_CHECK(generator, "Expected a '", kDevice, "' generator but found '", other->device().type(), "'");
+    locked()->graphsafe_set_state(generator->target_.getIntrusivePtr());
+  }
+
+ private:
+  Locked locked() const { return Locked(target_); }
+  TargetGenerator* clone_impl() const override { return new TargetGenerator(at::Generator(locked()->clone())); }
+
+  const at::Generator target_;
+};
+
+}  // namespace
+
+at::Generator target_default_generator(c10::DeviceIndex index) {
+  return at::make_generator<TargetGenerator>(torch_device()->default_generator(index));
+}
+
+at::Generator target_new_generator(c10::DeviceIndex index) {
+  return at::make_generator<TargetGenerator>(torch_device()->new_generator(index));
+}
+
+at::Generator target_generator(const at::Generator& flagos) {
+  if (!flagos.defined()) return flagos;
+  const auto* generator = dynamic_cast<const TargetGenerator*>(flagos.unsafeGetGeneratorImpl());
+  TORCH_CHECK(generator, "Expected a '", kDevice, "' device type for generator but found '", flagos.device().type(), "'");
+  return generator->target();
+}
+
+PhiloxPosition reserve_target_draws(const at::Generator& flagos, uint64_t draws) {
+  const at::Generator target = target_generator(flagos);
+  const Locked generator(target);
+  if (target.device().is_cpu())  // a CPU that plays the target has no offset: a number of its stream stands for a seed
+    return {static_cast<at::CPUGeneratorImpl*>(target.unsafeGetGeneratorImpl())->random64(), 0};
+  const PhiloxPosition here{generator->current_seed(), generator->get_offset()};
+  generator->set_offset(here.offset + (std::max<uint64_t>(draws, 1) + 3) / 4 * 4);
+  return here;
+}
+
+}  // namespace torch_fl
