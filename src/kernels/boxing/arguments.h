@@ -10,7 +10,7 @@
 
 namespace torch_fl::boxing {
 
-template <class T, Beside beside, bool writes_lists>
+template <class T>
 struct Passed {  // numbers, sizes, names
   Passed(Call&, T given) : given_(given) {}
   T get() { return given_; }
@@ -20,13 +20,13 @@ struct Passed {  // numbers, sizes, names
   T given_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<const at::Tensor&, beside, writes_lists> {
+template <>
+struct Passed<const at::Tensor&> {
   Passed(Call& call, const at::Tensor& given) : given_(given) {
     if (is_flagos(given)) {
       alias_ = call.alias(given);
     } else if (given.defined()) {
-      call.foreign(given, /*written=*/false, beside);
+      call.foreign(given, /*written=*/false);
     }
   }
   const at::Tensor& get() { return alias_.defined() ? alias_ : given_; }
@@ -37,8 +37,8 @@ struct Passed<const at::Tensor&, beside, writes_lists> {
   at::Tensor alias_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<at::Tensor&, beside, writes_lists> {
+template <>
+struct Passed<at::Tensor&> {
   Passed(Call& call, at::Tensor& given) : given_(given) {
     if (is_flagos(given)) {
       alias_ = call.alias(given);
@@ -56,14 +56,14 @@ struct Passed<at::Tensor&, beside, writes_lists> {
   at::Tensor alias_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<const std::optional<at::Tensor>&, beside, writes_lists> {
+template <>
+struct Passed<const std::optional<at::Tensor>&> {
   Passed(Call& call, const std::optional<at::Tensor>& given) : given_(given) {
     if (!given || !given->defined()) return;
     if (is_flagos(*given)) {
       alias_ = call.alias(*given);
     } else {
-      call.foreign(*given, /*written=*/false, beside);
+      call.foreign(*given, /*written=*/false);
     }
   }
   const std::optional<at::Tensor>& get() { return alias_ ? alias_ : given_; }
@@ -75,19 +75,19 @@ struct Passed<const std::optional<at::Tensor>&, beside, writes_lists> {
 };
 
 // Both kinds of lists: one alias for each tensor, and one array of them.
-template <class List, Beside beside, bool writes_lists>
+template <class List>
 struct PassedList {
   PassedList(Call& call, List given) : given_(given) {
     aliases_.reserve(given.size());
     for (const at::Tensor& tensor : given) {
       const bool ours = is_flagos(tensor);
-      if (!ours && tensor.defined()) call.foreign(tensor, writes_lists, beside);
+      if (!ours && tensor.defined()) call.foreign(tensor, call.writes_lists());
       aliases_.push_back(ours ? call.remember(tensor) : tensor);
     }
   }
   at::TensorList get() { return aliases_; }
   void settle(Call& call) {
-    if constexpr (writes_lists) {
+    if (call.writes_lists()) {
       auto alias = aliases_.begin();
       for (const at::Tensor& tensor : given_) {
         if (is_flagos(tensor)) call.settle(tensor, *alias);
@@ -101,18 +101,18 @@ struct PassedList {
   std::vector<at::Tensor> aliases_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<at::TensorList, beside, writes_lists> : PassedList<at::TensorList, beside, writes_lists> {
-  using PassedList<at::TensorList, beside, writes_lists>::PassedList;
+template <>
+struct Passed<at::TensorList> : PassedList<at::TensorList> {
+  using PassedList::PassedList;
 };
-template <Beside beside, bool writes_lists>
-struct Passed<const at::ITensorListRef&, beside, writes_lists> : PassedList<const at::ITensorListRef&, beside, writes_lists> {
-  using PassedList<const at::ITensorListRef&, beside, writes_lists>::PassedList;
+template <>
+struct Passed<const at::ITensorListRef&> : PassedList<const at::ITensorListRef&> {
+  using PassedList::PassedList;
 };
 
 // Indices, which a card's kernels take from the host too.
-template <Beside beside, bool writes_lists>
-struct Passed<const c10::List<std::optional<at::Tensor>>&, beside, writes_lists> {
+template <>
+struct Passed<const c10::List<std::optional<at::Tensor>>&> {
   using List = c10::List<std::optional<at::Tensor>>;
   Passed(Call& call, const List& given) {
     given_.reserve(given.size());
@@ -130,8 +130,8 @@ struct Passed<const c10::List<std::optional<at::Tensor>>&, beside, writes_lists>
   List aliases_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<std::optional<at::Generator>, beside, writes_lists> {
+template <>
+struct Passed<std::optional<at::Generator>> {
   Passed(Call&, const std::optional<at::Generator>& given) : target_(target_generator_of(given)) {}
   const std::optional<at::Generator>& get() { return target_; }
   void settle(Call&) {}
@@ -140,8 +140,8 @@ struct Passed<std::optional<at::Generator>, beside, writes_lists> {
   std::optional<at::Generator> target_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<c10::Device, beside, writes_lists> {
+template <>
+struct Passed<c10::Device> {
   Passed(Call&, c10::Device given) : target_(target_device_of(given)) {}
   c10::Device get() { return target_; }
   void settle(Call&) {}
@@ -150,8 +150,8 @@ struct Passed<c10::Device, beside, writes_lists> {
   c10::Device target_;
 };
 
-template <Beside beside, bool writes_lists>
-struct Passed<std::optional<c10::Device>, beside, writes_lists> {
+template <>
+struct Passed<std::optional<c10::Device>> {
   Passed(Call&, std::optional<c10::Device> given) : target_(given ? std::optional(target_device_of(*given)) : std::nullopt) {}
   std::optional<c10::Device> get() { return target_; }
   void settle(Call&) {}

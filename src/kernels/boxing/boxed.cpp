@@ -15,7 +15,7 @@ using c10::IValue;
 // have no other owner (a temporary that resolves a lazy conjugation).
 class Aliases {
  public:
-  Aliases(Call& call, Beside beside) : call_(call), beside_(beside) {}
+  explicit Aliases(Call& call) : call_(call) {}
 
   IValue passed(const IValue& value, bool written) {
     if (value.isTensor()) return of(value.toTensor(), written);
@@ -46,7 +46,7 @@ class Aliases {
   at::Tensor of(const at::Tensor& tensor, bool written) {
     if (!tensor.defined()) return tensor;
     if (!is_flagos(tensor)) {
-      call_.foreign(tensor, written, beside_);
+      call_.foreign(tensor, written);
       return tensor;
     }
     at::Tensor alias = call_.alias(tensor);
@@ -55,7 +55,6 @@ class Aliases {
   }
 
   Call& call_;
-  const Beside beside_;
   c10::SmallVector<at::Tensor, 6> read_;
   c10::SmallVector<std::pair<const at::Tensor*, at::Tensor>, 2> written_;
 };
@@ -75,10 +74,10 @@ IValue returned(Call& call, IValue&& value) {
 }  // namespace
 
 BoxedKernel::BoxedKernel(const c10::OperatorHandle& op, Route** route)
-    : name_(op.schema().name()),
-      arguments_(op.schema().arguments().size()),
+    : arguments_(op.schema().arguments().size()),
       returns_(op.schema().returns().size()),
-      beside_(takes_host_tensors(op.schema().name()) ? Beside::host : Beside::nothing),
+      name_(op.schema().name()),
+      facts_{name_.c_str(), /*writes_lists=*/false, takes_host_tensors(name_)},
       route_(route) {
   for (const auto& argument : op.schema().arguments())
     written_.push_back(argument.alias_info() && argument.alias_info()->isWrite());
@@ -87,8 +86,8 @@ BoxedKernel::BoxedKernel(const c10::OperatorHandle& op, Route** route)
 void BoxedKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   served(*route_);
   const std::vector<IValue> given = torch::jit::pop(*stack, arguments_);
-  Call call(name_.c_str());
-  Aliases aliases(call, beside_);
+  Call call(facts_);
+  Aliases aliases(call);
   for (size_t i = 0; i < arguments_; ++i) stack->push_back(aliases.passed(given[i], written_[i]));
   call.require_one_device();
   try {

@@ -14,15 +14,15 @@ namespace torch_fl::boxing {
 
 class BoxedKernel final : public c10::OperatorKernel {
  public:
-  explicit BoxedKernel(const c10::OperatorHandle& op, Route** route);
+  BoxedKernel(const c10::OperatorHandle& op, Route** route);
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
  private:
-  std::string name_;
   size_t arguments_, returns_;
   std::vector<bool> written_;  // by argument
-  Beside beside_;
-  Route** route_;
+  const std::string name_;
+  const Facts facts_;
+  Route** const route_;
 };
 
 void add_boxed(KernelTable& table, const c10::OperatorHandle& op);

@@ -53,8 +53,9 @@ at::Tensor Call::remember(const at::Tensor& flagos) {
   return target;
 }
 
-void Call::foreign(const at::Tensor& other, bool written, Beside beside) {
-  if (other.device().type() != kTarget || beside == Beside::host) return;
+void Call::foreign(const at::Tensor& other, bool written) {
+  if (other.device().type() != kTarget) return;
+  if (kTarget == c10::DeviceType::CPU && op_.host_beside && !written) return;
   if (kTarget == c10::DeviceType::CPU && other.dim() == 0 && !written) return;
   other_ = other.device();
 }
@@ -94,7 +95,7 @@ void Call::complain() const {
                             : seen_.empty() ? c10::Device(kFlagos, c10::impl::getDeviceGuardImpl(kFlagos)->getDevice().index())
                                             : seen_.front().flagos->device();
   TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", first, " and ", *other_,
-              "! (when calling ", op_, ")");
+              "! (when calling ", op_.name, ")");
 }
 
 const at::Tensor* Call::original(const at::Tensor& target) const {
@@ -121,7 +122,7 @@ c10::Storage Call::flagos_storage(const c10::Storage& target) {
 at::Tensor Call::shared_result(at::Tensor target) {
   if (const at::Tensor* given = original(target)) return *given;
   if (target._is_zerotensor() || target.layout() != c10::kStrided) {
-    TORCH_CHECK_NOT_IMPLEMENTED(target.layout() == c10::kStrided, "flagos: ", op_, " gives a ", target.layout(),
+    TORCH_CHECK_NOT_IMPLEMENTED(target.layout() == c10::kStrided, "flagos: ", op_.name, " gives a ", target.layout(),
                                 " tensor here, which is not supported; call it on the CPU's tensors");
     return as_flagos(std::move(target));
   }

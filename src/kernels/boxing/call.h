@@ -14,12 +14,16 @@
 
 namespace torch_fl::boxing {
 
-// Whose elements may lie on the CPU where the target is the CPU itself: what a card's kernels take from the host as well.
-enum class Beside : uint8_t { nothing, host };
+// What a call needs to know of its operator.
+struct Facts {
+  const char* name;   // "aten::add", for messages; lives as long as the process
+  bool writes_lists;  // a list of tensors is written
+  bool host_beside;   // a card's kernel takes tensors of the CPU as well
+};
 
 class Call {
  public:
-  explicit Call(const char* op) : op_(op) {}
+  explicit Call(const Facts& op) : op_(op) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -29,12 +33,14 @@ class Call {
   at::Tensor remember(const at::Tensor& flagos);
 
   // A defined tensor that is not flagos'. The target's kernel judges what is not its own either.
-  void foreign(const at::Tensor& other, bool written, Beside beside = Beside::nothing);
+  void foreign(const at::Tensor& other, bool written);
 
   // Throws in PyTorch's words where the arguments lie on different devices.
   void require_one_device() const {
     if (__builtin_expect(other_.has_value(), 0)) complain();
   }
+
+  bool writes_lists() const { return op_.writes_lists; }
 
   // Carries new sizes and memory of a written tensor back to the flagos one.
   void settle(const at::Tensor& flagos, const at::Tensor& target);
@@ -58,7 +64,7 @@ class Call {
   at::Tensor shared_result(at::Tensor target);
   c10::Storage flagos_storage(const c10::Storage& target);
 
-  const char* const op_;
+  const Facts& op_;
   c10::SmallVector<Seen, 6> seen_;
   c10::SmallVector<c10::Storage, 1> made_;  // flagos storages of results that share their memory
   std::optional<c10::Device> device_, other_;

@@ -64,16 +64,14 @@ std::string short_name(const c10::OperatorName& name) {
   return name.overload_name.empty() ? bare : bare + "." + name.overload_name;
 }
 
-bool has_target_kernel(const c10::OperatorHandle& op) {
-  return op.hasKernelForDispatchKey(kTargetKey) && !is_left_out(op) && !would_lose_gradient(op);
-}
-
-bool is_boxed_whole(const c10::OperatorHandle& op) {
+bool is_boxed(const c10::OperatorHandle& op) {
+  if (is_left_out(op)) return false;
+  if (op.hasKernelForDispatchKey(kTargetKey)) return !would_lose_gradient(op);
   const bool composed = op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) ||
                         op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional);
-  if (!composed || op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) || is_left_out(op)) return false;
   // A tensor and a device: the result may lie elsewhere.
-  return !(takes(op.schema(), c10::TypeKind::DeviceObjType) && takes(op.schema(), c10::TypeKind::TensorType));
+  return composed && !op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) &&
+         !(takes(op.schema(), c10::TypeKind::DeviceObjType) && takes(op.schema(), c10::TypeKind::TensorType));
 }
 
 }  // namespace torch_fl::boxing

@@ -12,11 +12,9 @@ namespace torch_fl::boxing {
 // "add.Tensor"
 std::string short_name(const c10::OperatorName& name);
 
-// The target has a kernel of its own for it, below autograd.
-bool has_target_kernel(const c10::OperatorHandle& op);
-
-// PyTorch composes it below autograd, and does so better on the target's own tensors: it looks at their device.
-bool is_boxed_whole(const c10::OperatorHandle& op);
+// The target has a kernel of its own for it, or PyTorch composes it below autograd: that is done better on the target's own
+// tensors, since some compositions look at their device.
+bool is_boxed(const c10::OperatorHandle& op);
 
 // Their lists and lengths may lie on the CPU beside a card's tensors.
 constexpr bool takes_host_tensors(std::string_view name) {

@@ -54,7 +54,8 @@ using Attention = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::S
 Attention attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& bias, double dropout,
                     bool causal, bool /*debug_mask*/, std::optional<double> scale) {
   TORCH_CHECK(!bias || !bias->defined(), "flagos: flash attention takes no mask; call scaled_dot_product_attention, which chooses");
-  Call call("aten::_scaled_dot_product_flash_attention");
+  static constexpr Facts facts{"aten::_scaled_dot_product_flash_attention", false, false};
+  Call call(facts);
   const Tensor q = call.alias(query), k = call.alias(key), v = call.alias(value);
   auto [output, logsumexp, cumulative_q, cumulative_k, max_q, max_k, state, unused, mask] =
       at::_ops::_scaled_dot_product_flash_attention::redispatch(kTargetKeys, padded(q), padded(k), padded(v), dropout, causal,
@@ -69,7 +70,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     std::array<bool, 4> /*wanted*/, const Tensor& output, const Tensor& logsumexp, const Tensor& /*cumulative_q*/,
     const Tensor& /*cumulative_k*/, c10::SymInt max_q, c10::SymInt max_k, double dropout, bool causal, const Tensor& seed,
     const Tensor& offset, std::optional<double> scale) {
-  Call call("aten::_scaled_dot_product_flash_attention_backward");
+  static constexpr Facts facts{"aten::_scaled_dot_product_flash_attention_backward", false, false};
+  Call call(facts);
   const Tensor g = call.alias(grad), q = call.alias(query), k = call.alias(key), v = call.alias(value), o = call.alias(output),
                l = call.alias(logsumexp), s = call.alias(seed), f = call.alias(offset);
   const Tensor state = state_of(s, f);

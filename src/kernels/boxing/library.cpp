@@ -30,7 +30,7 @@ void add_by_schema(FirstKernels& table) {
   for (const auto& name : dispatcher.getAllOpNames()) {
     if (name.name.rfind("aten::", 0) != 0 || table.has(short_name(name))) continue;
     const auto op = dispatcher.findOp(name);
-    if (op && op->hasSchema() && (has_target_kernel(*op) || is_boxed_whole(*op))) add_boxed(table, *op);
+    if (op && op->hasSchema() && is_boxed(*op)) add_boxed(table, *op);
   }
 }
 
@@ -39,7 +39,7 @@ void add_by_schema(FirstKernels& table) {
 void add_kernel(KernelTable& table, const char* name, const char* overload, SlotKernel kernel) {
   const c10::OperatorName full(name, overload);
   const auto op = c10::Dispatcher::singleton().findOp(full);  // a header may declare what this build of PyTorch lacks
-  if (op && has_target_kernel(*op)) table.add(short_name(full).c_str(), std::move(kernel));
+  if (op && is_boxed(*op)) table.add(short_name(full).c_str(), std::move(kernel));
 }
 
 }  // namespace torch_fl::boxing

@@ -1,4 +1,4 @@
-"""Writes C++ that instantiates the typed kernel of every operator for which this PyTorch has a kernel of the target.
+"""Writes C++ that gives a typed kernel to every operator that this PyTorch serves on the target below autograd.
 
 Which operators these are is read from PyTorch's native_functions.yaml, which lies in the wheel (torchgen/packaged); what
 their C++ declarations are called, from its headers. Operators that this misses are boxed by their schema, so a miss costs
@@ -13,7 +13,7 @@ ENTRY = re.compile(r"^- func: ([\w.]+)\(")
 FIELD = re.compile(r"^  (\w+): *(.*)$")
 DISPATCH = re.compile(r"^    ([\w, ]+):")
 STRUCT = re.compile(
-    r'struct TORCH_API (\w+) \{.*?char\* name = "aten::(\w+)";.*?char\* overload_name = "(\w*)";', re.DOTALL
+    r'struct TORCH_API (\w+) \{\s*using schema = ([^;]*);.*?char\* name = "aten::(\w+)";.*?char\* overload_name = "(\w*)";', re.DOTALL
 )
 
 
@@ -31,8 +31,11 @@ def functions(text):
     return found
 
 
-def has_kernel(all_functions, operator, key):
+def is_candidate(all_functions, operator, key):
+    """The target has a kernel of its own, or PyTorch composes the operator below autograd; the library decides."""
     entry = all_functions[operator]
+    if "CompositeExplicitAutograd" in entry["keys"]:
+        return True
     delegate = entry.get("structured_delegate")
     if delegate in all_functions:
         entry = all_functions[delegate]
@@ -40,26 +43,40 @@ def has_kernel(all_functions, operator, key):
 
 
 def declarations(folder):
-    """``{operator: (C++ name, header)}``."""
+    """``{operator: (signature, C++ name, header)}``."""
     found = {}
     for header in sorted(folder.glob("*_ops.h")):
-        for name, operator, overload in STRUCT.findall(header.read_text()):
-            found[f"{operator}.{overload}" if overload else operator] = (name, header.name)
+        for name, signature, operator, overload in STRUCT.findall(header.read_text()):
+            found[f"{operator}.{overload}" if overload else operator] = (signature, name, header.name)
     return found
 
 
 def shard(number, part):
-    headers = sorted({header for _, header in part})
+    headers = sorted({header for _, _, header in part})
     lines = [
         '#include "typed.h"',
         *(f"#include <ATen/ops/{header}>" for header in headers),
         "namespace torch_fl::boxing {",
         f"void add_typed_{number}(KernelTable& table) {{",
-        *(f"  add<at::_ops::{name}>(table);" for name, _ in part),
+        *(f"  add<at::_ops::{name}>(table);" for _, name, _ in part),
         "}",
         "}  // namespace torch_fl::boxing",
     ]
     return "\n".join(lines) + "\n"
+
+
+def dealt(chosen, count):
+    """Operators of one signature share a kernel's code, so they stay together: big groups first, each to the smallest shard."""
+    groups = {}
+    for entry in chosen:
+        groups.setdefault(entry[0], []).append(entry)
+    shards = [[] for _ in range(count)]
+    weights = [0] * count
+    for _, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        smallest = weights.index(min(weights))
+        shards[smallest] += group
+        weights[smallest] += 10 + len(group)  # about what they cost to compile
+    return shards
 
 
 def all_shards(count):
@@ -86,15 +103,14 @@ def main():
     arguments = parser.parse_args()
     known = functions(arguments.functions.read_text())
     declared = declarations(arguments.headers)
-    chosen = sorted({declared[op] for op in known if op in declared and has_kernel(known, op, arguments.key)})
+    chosen = sorted({declared[op] for op in known if op in declared and is_candidate(known, op, arguments.key)})
     if len(chosen) < 200:
         parser.error(
             f"{arguments.functions} names only {len(chosen)} operators with a {arguments.key} kernel that "
             f"{arguments.headers} declares; are both of one PyTorch?"
         )
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for number in range(arguments.shards):
-        part = chosen[number :: arguments.shards]
+    for number, part in enumerate(dealt(chosen, arguments.shards)):
         write(arguments.output / f"typed_{number}.cpp", shard(number, sorted(part)))
     write(arguments.output / "all_typed.cpp", all_shards(arguments.shards))
 

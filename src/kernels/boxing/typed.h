@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// typed.h: the kernel of one operator, from its C++ signature alone; one instantiation for each operator of the target.
+// typed.h: kernels of operators whose C++ signature is known; one instantiation serves all operators of one signature.
 #pragma once
 
 #include <flagos_kernels.h>
@@ -12,38 +12,31 @@
 
 namespace torch_fl::boxing {
 
-// Facts of an operator, known when it is compiled.
-template <class Op>
-struct Facts {
-  static constexpr bool writes_lists = std::string_view(Op::schema_str).find("!)[]") != std::string_view::npos;
-  static constexpr Beside beside = takes_host_tensors(Op::name) ? Beside::host : Beside::nothing;
-};
+template <class Signature>
+class Typed;
 
-template <class Op, class Signature = typename Op::schema>
-struct Typed;
+template <class Result, class... Arguments>
+class Typed<Result(Arguments...)> final : public c10::OperatorKernel {
+ public:
+  using Redispatch = Result (*)(c10::DispatchKeySet, Arguments...);  // at::_ops::add_Tensor::redispatch
 
-template <class Op, class Result, class... Arguments>
-struct Typed<Op, Result(Arguments...)> {
-  template <class T>
-  using Given = Passed<T, Facts<Op>::beside, Facts<Op>::writes_lists>;
+  Typed(const Facts& facts, Redispatch redispatch, Route** route) : facts_(facts), redispatch_(redispatch), route_(route) {}
 
-  static inline Route* route = nullptr;
-
-  static Result call(Arguments... arguments) {
-    served(route);
-    Call call(Op::name);
-    return run(call, Given<Arguments>(call, arguments)...);
+  Result operator()(Arguments... arguments) {
+    served(*route_);
+    Call call(facts_);
+    return run(call, Passed<Arguments>(call, arguments)...);
   }
 
  private:
-  static Result run(Call& call, Given<Arguments>&&... given) {
+  Result run(Call& call, Passed<Arguments>&&... given) {
     call.require_one_device();
     try {
       if constexpr (std::is_void_v<Result>) {
-        Op::redispatch(kTargetKeys, given.get()...);
+        redispatch_(kTargetKeys, given.get()...);
         (given.settle(call), ...);
       } else {
-        Result result = Op::redispatch(kTargetKeys, given.get()...);
+        Result result = redispatch_(kTargetKeys, given.get()...);
         (given.settle(call), ...);
         return returned(call, std::forward<Result>(result));
       }
@@ -73,17 +66,24 @@ struct Typed<Op, Result(Arguments...)> {
   static Value returned(Call&, Value&& value) {
     return std::forward<Value>(value);
   }
+
+  const Facts facts_;
+  const Redispatch redispatch_;
+  Route** const route_;
 };
 
 void add_kernel(KernelTable& table, const char* name, const char* overload, SlotKernel kernel);
 
 template <class Op>
 void add(KernelTable& table) {
-  using Kernel = Typed<Op>;
   using Signature = typename Op::schema;
+  constexpr Facts facts{Op::name, std::string_view(Op::schema_str).find("!)[]") != std::string_view::npos,
+                        takes_host_tensors(Op::name)};
+  auto** route = new Route*(nullptr);  // as long as the process
   add_kernel(table, Op::name, Op::overload_name,
-             {c10::KernelFunction::makeFromUnboxedFunction(c10::CompileTimeFunctionPointer<Signature, &Kernel::call>()),
-              c10::impl::CppSignature::make<Signature>(), {}, &Kernel::route});
+             {c10::KernelFunction::makeFromUnboxedFunctor<false, Typed<Signature>>(
+                  std::make_unique<Typed<Signature>>(facts, &Op::redispatch, route)),
+              c10::impl::CppSignature::make<Signature>(), {}, route});
 }
 
 }  // namespace torch_fl::boxing
