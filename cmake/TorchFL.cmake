@@ -11,7 +11,9 @@ function(torch_fl_add_platform id)
   set(target torch_fl_platform_${id})
   add_library(${target} MODULE ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
-  target_compile_definitions(${target} PRIVATE TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
+  target_compile_definitions(${target} PRIVATE
+    TORCH_FL_PLATFORM_ID="${id}" TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # Hidden visibility does not reach the templates of the standard library, hence the list of exports. The library is
   # never unloaded: threads run its code and the process may keep its signal handler.

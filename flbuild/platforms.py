@@ -52,6 +52,9 @@ class Sdk(Section):
     version_programs: list[RelativePath] = Field(
         default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
     )
+    pytorch: dict[SdkVersion, PytorchMinor] = Field(
+        default={}, description="the PyTorch minor that a version goes with, where it is not the platform's newest"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -202,6 +205,9 @@ class Platform(Section):
         digits = [version.replace(".", "") for version in self.sdk.versions] if self.sdk else []
         if len(set(digits)) < len(digits):
             raise ValueError("two sdk.versions have the same digits, and so the same build strings: leave one out")
+        unknown = sorted(self.sdk.pytorch.keys() - set(self.sdk.versions)) if self.sdk else []
+        if unknown:
+            raise ValueError(f"sdk.pytorch names {unknown[0]}, which is not among sdk.versions: add it there or remove it")
         empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
@@ -239,6 +245,14 @@ class Variant(Section):
         """The name of the file in variants/ and the argument of build-locally.py."""
         name = self.platform.id if self.sdk_version is None else f"{self.platform.id}-{self.sdk_version}"
         return f"{name}-emulated" if self.emulated_sdk else name
+
+    @property
+    def minors(self) -> dict[str, str]:
+        """The minors of Python and PyTorch that it is built with, where the platform names any."""
+        own = {key: value[-1] for key in ("python", "pytorch") if (value := getattr(self.platform, key)) != "any"}
+        if self.platform.sdk and (minor := self.platform.sdk.pytorch.get(self.sdk_version or "")):
+            own["pytorch"] = minor
+        return own
 
     @property
     def build_prefix(self) -> str:

@@ -71,9 +71,8 @@ def variant_file(variant: Variant, pinned: bool = True) -> str:
     """
     keys = variant_keys(variant)
     document: dict[str, object] = {key: [DoubleQuotedScalarString(value)] for key, value in keys.items()}
-    for key in ("python", "pytorch"):
-        if pinned and (minors := getattr(variant.platform, key)) != "any":
-            document[key] = [f"{minors[-1]}.*"]
+    if pinned:
+        document.update((key, [f"{minor}.*"]) for key, minor in variant.minors.items())
     document["zip_keys"] = [list(keys)]
     yaml = YAML()
     yaml.width = 200

@@ -97,6 +97,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("event_elapsed", [](uintptr_t start, uintptr_t end) {
     return torch_fl::event_elapsed(reinterpret_cast<void*>(start), reinterpret_cast<void*>(end));
   });
+  m.def("compiled_kernels_run_on_host", &torch_fl::compiled_kernels_run_on_host);
   m.def("host_offset", [] { return static_cast<int64_t>(torch_fl::device_to_host_offset()); });
   m.def(
       "launch_host_function",

@@ -67,7 +67,7 @@ def test_the_variable_chooses_the_back_end(beside, monkeypatch):
 
 @pytest.mark.parametrize("chosen", [None, "flagos"])
 def test_it_is_inactive_where_torch_fl_drives_accelerators(chosen, monkeypatch):
-    core = types.SimpleNamespace(build_info=lambda: {"platform": "other"})
+    core = types.SimpleNamespace(compiled_kernels_run_on_host=lambda: False)
     monkeypatch.setattr(device, "_torch_fl_core", lambda: core)
     if chosen:
         monkeypatch.setenv("TRITON_DEFAULT_BACKEND", chosen)

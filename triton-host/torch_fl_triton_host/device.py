@@ -9,7 +9,6 @@ import sys
 from types import ModuleType
 from typing import Any, Protocol
 
-_HOST_PLATFORM = "host"  # the platform of torch_fl whose devices are host memory
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
@@ -67,7 +66,7 @@ class HostMemory:
 
 
 class Flagos:
-    """The devices of torch_fl's ``host`` platform."""
+    """The emulated devices of torch_fl: the ``host`` platform's, or a vendor's on its emulated SDK."""
 
     type = "flagos"
 
@@ -115,7 +114,7 @@ def serves_here() -> bool:
         core = _torch_fl_core()
     except ImportError:
         return False
-    return core is None or core.build_info()["platform"] == _HOST_PLATFORM
+    return core is None or core.compiled_kernels_run_on_host()
 
 
 @functools.cache

@@ -8,18 +8,14 @@
 #include <cstring>
 
 #include "pinned.h"
+#include "sentence.h"
 
 struct flagos_event_s {};
 
 namespace torch_fl::double_ {
 namespace {
 
-thread_local char sentence[256];
-
-flagos_status fail(flagos_status status, const char* text) {
-  std::snprintf(sentence, sizeof sentence, "%s", text);
-  return status;
-}
+using flagos::fail;
 
 template <typename... Arguments>
 flagos_status done(Arguments...) {
@@ -103,7 +99,7 @@ constexpr flagos_platform table{
     .struct_size = sizeof(flagos_platform),
     .capabilities = 0,
     .initialize = &done<>,
-    .last_error = [] { return static_cast<const char*>(sentence); },
+    .last_error = &flagos::last_error,
     .device_count = &give<int32_t, 1>,
     .get_device = &give<int32_t, 0>,
     .set_device = &set_device,

@@ -9,7 +9,7 @@
 #include "activity.h"
 #include "current_device.h"
 #include "devices.h"
-#include "error.h"
+#include "sentence.h"
 #include "lifecycle.h"
 #include "memory.h"
 #include "pinned.h"
@@ -73,10 +73,10 @@ flagos_status flagos_emulation_host_offset(ptrdiff_t* bytes) {
 flagos_status flagos_emulation_launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function,
                                                     void* argument) {
   if (const auto status = emulation::start(); status != FLAGOS_SUCCESS) return status;
-  if (!function) return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: the function is NULL");
+  if (!function) return flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: the function is NULL");
   if (const auto status = host::check_device(device); status != FLAGOS_SUCCESS) return status;
   const auto target = emulation::find_stream(device, stream);
-  if (!target) return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: not a stream");
+  if (!target) return flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "launch_host_function: not a stream");
   const emulation::CallScope scope(emulation::compiled_launch_call_name);
   emulation::Activity what{};
   what.kind = FLAGOS_EMULATION_KERNEL;
@@ -91,5 +91,5 @@ uint32_t flagos_emulation_capabilities() {
   return FLAGOS_CAP_HOST_FUNCTION | (guard ? FLAGOS_CAP_NO_CACHING : 0);
 }
 
-const char* flagos_emulation_last_error() { return host::last_error(); }
+const char* flagos_emulation_last_error() { return flagos::last_error(); }
 }

@@ -37,7 +37,7 @@ void wait(host::Stream& later, host::Stream& earlier) {
 }  // namespace
 
 flagos_status start() {
-  if (host::ready.load(std::memory_order_acquire)) return FLAGOS_SUCCESS;
+  if (flagos::ready.load(std::memory_order_acquire)) return FLAGOS_SUCCESS;
   const char* variable = std::getenv("FLAGOS_EMULATION_INLINE");
   host::default_stream_kind =
       variable && std::string_view(variable) == "1" ? host::Stream::Kind::kDefault : host::Stream::Kind::kSide;

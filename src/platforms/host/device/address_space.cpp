@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "error.h"
+#include "sentence.h"
 
 namespace flagos::host {
 namespace {

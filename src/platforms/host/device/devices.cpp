@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "current_device.h"
-#include "error.h"
+#include "sentence.h"
 
 namespace flagos::host {
 namespace {

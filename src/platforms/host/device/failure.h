@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "error.h"
+#include "sentence.h"
 
 namespace flagos::host {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "address_space.h"
-#include "error.h"
+#include "sentence.h"
 
 namespace flagos::host {
 namespace {

@@ -2,9 +2,7 @@
 // Start, fork and exit.
 #pragma once
 
-#include <atomic>
-
-#include "flagos_platform.h"
+#include "life.h"
 
 namespace flagos::host {
 
@@ -13,11 +11,5 @@ namespace flagos::host {
 flagos_status initialize();
 
 flagos_status device_count(int32_t* count);
-
-// True between a successful initialize and a fork (in the child).
-inline std::atomic<bool> ready{false};
-
-// The reason why `ready` is false, as a failure.
-flagos_status not_ready();
 
 }  // namespace flagos::host

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "devices.h"
-#include "error.h"
+#include "sentence.h"
 #include "extents.h"
 #include "guard.h"
 

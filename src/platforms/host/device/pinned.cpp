@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "error.h"
+#include "sentence.h"
 #include "memory.h"
 
 namespace flagos::host {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "error.h"
+#include "sentence.h"
 
 namespace flagos::host {
 namespace {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract table: the one symbol that this library exports.
-#include <exception>
-
 #include "devices.h"
-#include "error.h"
 #include "event.h"
 #include "lifecycle.h"
 #include "memory.h"
@@ -14,22 +11,6 @@
 
 namespace flagos::host {
 namespace {
-
-// A function of the contract: refuses before initialize and after a fork, lets no C++ exception out.  The interpreter
-// may end a thread inside a host function (pthread_exit), which is not an exception and passes through.
-template <auto function>
-struct Slot;
-template <typename... Arguments, flagos_status (*function)(Arguments...)>
-struct Slot<function> {
-  static flagos_status call(Arguments... arguments) {
-    if (!ready.load(std::memory_order_acquire)) return not_ready();
-    try {
-      return function(arguments...);
-    } catch (const std::exception& error) {
-      return fail(FLAGOS_ERROR_SYSTEM, "the host platform failed: %s", error.what());
-    }
-  }
-};
 
 // Guard pages need every block to come from here.  The core copies the table before initialize.
 uint32_t capabilities() {
@@ -51,33 +32,33 @@ flagos_platform make_table() {
       .initialize = &initialize,
       .last_error = &last_error,
       .device_count = &device_count,
-      .get_device = &Slot<&get_device>::call,
-      .set_device = &Slot<&set_device>::call,
-      .device_properties = &Slot<&device_properties>::call,
-      .synchronize_device = &Slot<&synchronize_device>::call,
-      .can_access_peer = &Slot<&can_access_peer>::call,
-      .malloc = &Slot<&malloc_device>::call,
-      .free = &Slot<&free_device>::call,
-      .memory_info = &Slot<&memory_info>::call,
-      .pointer_info = &Slot<&pointer_info>::call,
-      .malloc_pinned = &Slot<&malloc_pinned>::call,
-      .free_pinned = &Slot<&free_pinned>::call,
-      .host_offset = &Slot<&host_offset>::call,
-      .memcpy_async = &Slot<&memcpy_async>::call,
-      .memset_async = &Slot<&memset_async>::call,
-      .stream_priority_range = &Slot<&stream_priority_range>::call,
-      .stream_create = &Slot<&stream_create>::call,
-      .stream_destroy = &Slot<&stream_destroy>::call,
-      .stream_query = &Slot<&stream_query>::call,
-      .stream_synchronize = &Slot<&stream_synchronize>::call,
-      .stream_wait_event = &Slot<&stream_wait_event>::call,
-      .launch_host_function = &Slot<&launch_host_function>::call,
-      .event_create = &Slot<&event_create>::call,
-      .event_destroy = &Slot<&event_destroy>::call,
-      .event_record = &Slot<&event_record>::call,
-      .event_query = &Slot<&event_query>::call,
-      .event_synchronize = &Slot<&event_synchronize>::call,
-      .event_elapsed = &Slot<&event_elapsed>::call,
+      .get_device = guarded<&get_device>,
+      .set_device = guarded<&set_device>,
+      .device_properties = guarded<&device_properties>,
+      .synchronize_device = guarded<&synchronize_device>,
+      .can_access_peer = guarded<&can_access_peer>,
+      .malloc = guarded<&malloc_device>,
+      .free = guarded<&free_device>,
+      .memory_info = guarded<&memory_info>,
+      .pointer_info = guarded<&pointer_info>,
+      .malloc_pinned = guarded<&malloc_pinned>,
+      .free_pinned = guarded<&free_pinned>,
+      .host_offset = guarded<&host_offset>,
+      .memcpy_async = guarded<&memcpy_async>,
+      .memset_async = guarded<&memset_async>,
+      .stream_priority_range = guarded<&stream_priority_range>,
+      .stream_create = guarded<&stream_create>,
+      .stream_destroy = guarded<&stream_destroy>,
+      .stream_query = guarded<&stream_query>,
+      .stream_synchronize = guarded<&stream_synchronize>,
+      .stream_wait_event = guarded<&stream_wait_event>,
+      .launch_host_function = guarded<&launch_host_function>,
+      .event_create = guarded<&event_create>,
+      .event_destroy = guarded<&event_destroy>,
+      .event_record = guarded<&event_record>,
+      .event_query = guarded<&event_query>,
+      .event_synchronize = guarded<&event_synchronize>,
+      .event_elapsed = guarded<&event_elapsed>,
   };
 }
 

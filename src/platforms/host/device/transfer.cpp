@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transfer.h"
 
-#include "error.h"
+#include "sentence.h"
 #include "memory.h"
 #include "streams.h"
 

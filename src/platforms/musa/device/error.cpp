@@ -9,9 +9,6 @@
 namespace flagos::musa {
 namespace {
 
-// A plain array: it has no destructor, so it can still be read and written while the process exits.
-thread_local char sentence[4096];
-
 flagos_status translate(musaError_t error) {
   switch (error) {
     case musaSuccess: return FLAGOS_SUCCESS;
@@ -49,16 +46,6 @@ const char* remedy(musaError_t error) {
 }
 
 }  // namespace
-
-flagos_status fail(flagos_status status, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(sentence, sizeof(sentence), format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-const char* last_error() { return sentence; }
 
 flagos_status check(musaError_t error, const char* function, const char* attempt, ...) {
   if (error == musaSuccess) [[likely]]

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lifecycle.h"
 
-#include <pthread.h>
-
 #include <cstdlib>
-#include <mutex>
+
+#include "error.h"
 
 namespace flagos::musa {
 namespace {
 
-std::atomic<bool> forked{false};
 std::atomic<int32_t> devices{0};  // 0: not asked yet, or none
-
-// The runtime keeps threads and a channel to the driver, and neither survives a fork.
-void after_fork_in_child() {
-  if (ready.exchange(false)) forked = true;
-}
 
 // The major version in a number of the runtime: MUSA 5.1.0 is 50100, MUSA 4.3 has also been 4030. 0 for numbers of another
 // kind, such as the CUDA version that the interface follows.
@@ -41,29 +34,16 @@ flagos_status check_version() {
       found, version, TORCH_FL_SDK_VERSION, found, built);
 }
 
-}  // namespace
-
-flagos_status not_ready() {
-  if (forked)
-    return fail(FLAGOS_ERROR_SYSTEM,
-                "flagos was initialised before this process was forked and cannot be used in it: use the spawn start "
-                "method (torch.multiprocessing.set_start_method('spawn'))");
-  return fail(FLAGOS_ERROR_SYSTEM, "the musa platform is not initialised");
-}
-
-flagos_status initialize() {
-  static auto* mutex = new std::mutex();
-  if (forked) return not_ready();
-  const std::lock_guard lock(*mutex);
-  if (ready) return FLAGOS_SUCCESS;
+flagos_status start() {
   int32_t count = 0;
   if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
   if (count == 0) return FLAGOS_ERROR_NO_DEVICE;
-  if (const auto status = check_version(); status != FLAGOS_SUCCESS) return status;
-  pthread_atfork(nullptr, nullptr, &after_fork_in_child);
-  ready = true;
-  return FLAGOS_SUCCESS;
+  return check_version();
 }
+
+}  // namespace
+
+flagos_status initialize() { return start_once(&start); }
 
 // The driver may start here. Who asks before a fork (torch.flagos.is_available()) should then use devices in the parent only, as
 // with CUDA.

@@ -2,9 +2,7 @@
 // Start and fork. The runtime is called on first use only, never when this library is loaded.
 #pragma once
 
-#include <atomic>
-
-#include "error.h"
+#include "life.h"
 
 namespace flagos::musa {
 
@@ -13,11 +11,5 @@ flagos_status initialize();
 
 // 0, with the reason stored, on a machine without driver or card.
 flagos_status device_count(int32_t* count);
-
-// True between a successful initialize and a fork (in the child).
-inline std::atomic<bool> ready{false};
-
-// The reason why `ready` is false, as a failure.
-flagos_status not_ready();
 
 }  // namespace flagos::musa

@@ -31,7 +31,7 @@ musaError_t remember(musaError_t error);
 // One sentence for flagos_emulation_last_error, and the error.
 template <typename... Values>
 musaError_t refuse(musaError_t error, const char* format, Values... values) {
-  host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, format, values...);
+  flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, format, values...);
   return error;
 }
 

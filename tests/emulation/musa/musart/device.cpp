@@ -178,7 +178,7 @@ musaError_t musaGetDeviceCount(int* count) {
   if (driver_missing()) return remember(musaErrorInsufficientDriver);
   const int all = base_devices();
   if (all < 0) return remember(musaErrorInitializationError);
-  *count = host::ready ? visible_devices() : static_cast<int>(read_visible(all).size());
+  *count = flagos::ready ? visible_devices() : static_cast<int>(read_visible(all).size());
   return remember(*count > 0 ? musaSuccess : musaErrorNoDevice);
 }
 

@@ -63,7 +63,7 @@ musaError_t translate(flagos_status status) {
     case FLAGOS_ERROR_NO_DEVICE: return musaErrorNoDevice;
     case FLAGOS_ERROR_NOT_SUPPORTED: return musaErrorNotSupported;
     case FLAGOS_ERROR_ASYNC: return musaErrorLaunchFailure;
-    case FLAGOS_ERROR_SYSTEM: return host::ready ? musaErrorUnknown : musaErrorInitializationError;
+    case FLAGOS_ERROR_SYSTEM: return flagos::ready ? musaErrorUnknown : musaErrorInitializationError;
   }
   return musaErrorUnknown;
 }

@@ -13,10 +13,12 @@ flagos_status device_count(int32_t* count) {
 }
 
 flagos_status initialize() {
-  int32_t count = 0;
-  if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
-  if (count == 0) return fail(FLAGOS_ERROR_NO_DEVICE, "there is no Skeleton device; look at the driver");
-  return synchronize_device(0);  // the runtime starts, or says why it cannot
+  return start_once([] {
+    int32_t count = 0;
+    if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
+    if (count == 0) return fail(FLAGOS_ERROR_NO_DEVICE, "there is no Skeleton device; look at the driver");
+    return synchronize_device(0);  // the runtime starts, or says why it cannot
+  });
 }
 
 flagos_status get_device(int32_t* device) { return check(skeletonGetDevice(device), "read the current device"); }

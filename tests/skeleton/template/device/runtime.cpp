@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime.h"
 
-#include <cstdarg>
-#include <cstdio>
-
 namespace flagos::skeleton {
 namespace {
-
-thread_local char sentence[4096];  // no destructor: it can be read while the process exits
 
 flagos_status translate(skeletonStatus status) {
   switch (status) {
@@ -22,16 +17,6 @@ flagos_status translate(skeletonStatus status) {
 }
 
 }  // namespace
-
-flagos_status fail(flagos_status status, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(sentence, sizeof(sentence), format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-const char* last_error() { return sentence; }
 
 flagos_status check(skeletonStatus status, const char* attempt) {
   if (status == skeletonOk) [[likely]]

@@ -5,13 +5,9 @@
 #include <flagos_platform.h>
 #include <skeleton_runtime.h>
 
+#include "life.h"
+
 namespace flagos::skeleton {
-
-// Stores a printf-style sentence for the calling thread and returns `status`.
-[[gnu::format(printf, 2, 3)]] flagos_status fail(flagos_status status, const char* format, ...);
-
-// The last stored sentence; "" before the first failure.
-const char* last_error();
 
 // FLAGOS_SUCCESS for skeletonOk; otherwise the sentence says what was attempted ("allocate memory"), and the runtime's reason.
 flagos_status check(skeletonStatus status, const char* attempt);

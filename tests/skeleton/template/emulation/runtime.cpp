@@ -7,7 +7,7 @@
 
 #include "activity.h"
 #include "devices.h"
-#include "error.h"
+#include "sentence.h"
 #include "event.h"
 #include "handles.h"
 #include "lifecycle.h"
@@ -44,7 +44,7 @@ skeletonStatus call(Body&& body) {
     if (const auto status = emulation::start(); status != FLAGOS_SUCCESS) return translate(status);
     return translate(body());
   } catch (const std::exception& error) {
-    return translate(host::fail(FLAGOS_ERROR_SYSTEM, "the emulated card failed: %s", error.what()));
+    return translate(flagos::fail(FLAGOS_ERROR_SYSTEM, "the emulated card failed: %s", error.what()));
   }
 }
 
@@ -55,7 +55,7 @@ skeletonStatus on_stream(int device, skeletonStream handle, Body&& body) {
     if (const auto status = host::check_device(device); status != FLAGOS_SUCCESS) return status;
     const auto stream = emulation::find_stream(device, handle);
     if (!stream || stream->device != device)
-      return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "not a stream of device %d, or destroyed already", device);
+      return flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "not a stream of device %d, or destroyed already", device);
     return body(stream->inner);
   });
 }
@@ -66,7 +66,7 @@ flagos_event inner(skeletonEvent event) { return reinterpret_cast<flagos_event>(
 
 extern "C" {
 
-const char* skeletonLastError() { return host::last_error(); }
+const char* skeletonLastError() { return flagos::last_error(); }
 
 skeletonStatus skeletonDeviceCount(int* count) { return translate(host::device_count(count)); }
 skeletonStatus skeletonGetDevice(int* device) {
@@ -132,7 +132,7 @@ skeletonStatus skeletonStreamCreate(int device, skeletonStream* out) {
 skeletonStatus skeletonStreamDestroy(skeletonStream stream) {
   return call([&] {
     if (emulation::destroy_stream(stream)) return FLAGOS_SUCCESS;
-    return host::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "not a stream, or destroyed already");
+    return flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, "not a stream, or destroyed already");
   });
 }
 skeletonStatus skeletonStreamQuery(int device, skeletonStream stream) {

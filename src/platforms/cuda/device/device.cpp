@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "lifecycle.h"
+
+namespace flagos::cuda {
+
+flagos_status check_device(int32_t device) {
+  int32_t count = 0;
+  if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
+  if (device >= 0 && device < count) return FLAGOS_SUCCESS;
+  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: CUDA has flagos:0 to flagos:%d", device, count - 1);
+}
+
+OnDevice::OnDevice(int32_t device) : status_(check_device(device)) {
+  if (status_ == FLAGOS_SUCCESS) status_ = get_device(&former_);
+  if (status_ != FLAGOS_SUCCESS || former_ == device) return;
+  status_ = set_device(device);
+  changed_ = status_ == FLAGOS_SUCCESS;
+}
+
+OnDevice::~OnDevice() {
+  if (changed_) (void)c10::cuda::SetDevice(static_cast<c10::DeviceIndex>(former_));
+}
+
+flagos_status get_device(int32_t* device) {
+  c10::DeviceIndex current = 0;
+  const auto status = check(c10::cuda::GetDevice(&current), "cudaGetDevice", "read the current device");
+  *device = current;
+  return status;
+}
+
+flagos_status set_device(int32_t device) {
+  if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
+  return check(c10::cuda::SetDevice(static_cast<c10::DeviceIndex>(device)), "cudaSetDevice", "make flagos:%d current", device);
+}
+
+flagos_status device_properties(int32_t device, flagos_device_properties* out) {
+  if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
+  cudaDeviceProp theirs{};
+  if (const auto status = check(cudaGetDeviceProperties(&theirs, device), "cudaGetDeviceProperties",
+                                "read the properties of flagos:%d", device);
+      status != FLAGOS_SUCCESS)
+    return status;
+  int clock_rate = 0;  // CUDA 13 has it no more among the properties
+  if (cudaDeviceGetAttribute(&clock_rate, cudaDevAttrClockRate, device) != cudaSuccess) cudaGetLastError();
+  flagos_device_properties ours{};
+  static_assert(sizeof(theirs.uuid) == sizeof(ours.uuid));
+  std::snprintf(ours.name, sizeof(ours.name), "%.*s", static_cast<int>(sizeof(ours.name) - 1), theirs.name);
+  ours.total_memory = theirs.totalGlobalMem;
+  ours.major = theirs.major;
+  ours.minor = theirs.minor;
+  ours.multi_processor_count = theirs.multiProcessorCount;
+  ours.warp_size = theirs.warpSize;
+  ours.max_threads_per_block = theirs.maxThreadsPerBlock;
+  ours.max_threads_per_multi_processor = theirs.maxThreadsPerMultiProcessor;
+  ours.shared_memory_per_block = theirs.sharedMemPerBlock;
+  ours.shared_memory_per_block_optin = std::max(theirs.sharedMemPerBlock, theirs.sharedMemPerBlockOptin);
+  ours.regs_per_multiprocessor = theirs.regsPerMultiprocessor;
+  ours.clock_rate_khz = clock_rate;
+  ours.l2_cache_size = static_cast<uint64_t>(std::max(0, theirs.l2CacheSize));
+  ours.flags = theirs.integrated ? FLAGOS_DEVICE_INTEGRATED : 0;
+  std::memcpy(ours.uuid, &theirs.uuid, sizeof(ours.uuid));
+  *out = ours;
+  return FLAGOS_SUCCESS;
+}
+
+flagos_status synchronize_device(int32_t device) {
+  const OnDevice scope(device);
+  if (scope.status() != FLAGOS_SUCCESS) return scope.status();
+  return check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", "finish the work of flagos:%d", device);
+}
+
+flagos_status can_access_peer(int32_t device, int32_t peer, int32_t* yes) {
+  *yes = 0;
+  for (int32_t index : {device, peer})
+    if (const auto status = check_device(index); status != FLAGOS_SUCCESS) return status;
+  if (device == peer) return FLAGOS_SUCCESS;
+  int answer = 0;
+  const auto status = check(cudaDeviceCanAccessPeer(&answer, device, peer), "cudaDeviceCanAccessPeer",
+                            "find out whether flagos:%d reaches flagos:%d", device, peer);
+  *yes = answer;
+  return status;
+}
+
+}  // namespace flagos::cuda
