@@ -32,6 +32,19 @@ inline c10::Stream as_flagos(c10::Stream target) {
   return c10::Stream(c10::Stream::UNSAFE, as_flagos(target.device()), target.id());
 }
 
+// PyTorch's own function for it is not exported.
+constexpr c10::BackendComponent backend_of(c10::DeviceType type) {
+  switch (type) {
+#define TORCH_FL_CASE(name, unused) \
+  case c10::DeviceType::name:       \
+    return c10::toBackendComponent(c10::DispatchKey::name);
+    C10_FORALL_BACKEND_DEVICE_TYPES(TORCH_FL_CASE, unused)
+#undef TORCH_FL_CASE
+    default:
+      return c10::BackendComponent::InvalidBit;
+  }
+}
+
 // The same set with one backend in another's place; what is per backend (dense, autograd) goes with it.
 inline c10::DispatchKeySet exchanged(c10::DispatchKeySet keys, c10::BackendComponent from, c10::BackendComponent to) {
   keys = (keys - c10::getAutocastRelatedKeySetFromBackend(from)).remove_backend(from);
@@ -58,7 +71,7 @@ inline at::Tensor as_target(const at::Tensor& flagos, c10::DeviceType target) {
   const c10::TensorImpl& from = *flagos.unsafeGetTensorImpl();
   if (__builtin_expect(flagos._is_zerotensor(), 0))
     return at::_efficientzerotensor(flagos.sizes(), flagos.options().device(as_target(flagos.device(), target)));
-  const auto keys = exchanged(from.key_set(), c10::BackendComponent::PrivateUse1Bit, c10::toBackendComponent(target));
+  const auto keys = exchanged(from.key_set(), c10::BackendComponent::PrivateUse1Bit, backend_of(target));
   auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, as_target(from.storage()), keys, from.dtype());
   made->set_sizes_and_strides(from.sizes(), from.strides(), from.storage_offset());
   if (__builtin_expect(from.is_wrapped_number(), 0)) made->set_wrapped_number(true);
