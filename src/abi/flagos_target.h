@@ -66,15 +66,23 @@ inline c10::Storage as_flagos(c10::intrusive_ptr<c10::StorageImpl> target) {
   return {c10::Storage::use_byte_size_t{}, bytes, hold(std::move(target)), c10::GetAllocator(kFlagos), resizable};
 }
 
-// A fresh tensor of the target that shows the same elements of the same memory; nothing of autograd.
+// Fields of a tensor that PyTorch's interface sets only together with others, or with checks that a fresh tensor does not need.
+struct TensorFields : c10::TensorImpl {
+  static c10::Storage& storage(c10::TensorImpl& tensor) { return tensor.*(&TensorFields::storage_); }
+  static c10::DispatchKeySet& keys(c10::TensorImpl& tensor) { return tensor.*(&TensorFields::key_set_); }
+  static std::optional<c10::Device>& device(c10::TensorImpl& tensor) { return tensor.*(&TensorFields::device_opt_); }
+};
+
+// A fresh tensor of the target that shows the same elements of the same memory. Of autograd it has the version counter alone, the
+// same one: kernels count the writes to tensors in lists themselves.
 inline at::Tensor as_target(const at::Tensor& flagos, c10::DeviceType target) {
   const c10::TensorImpl& from = *flagos.unsafeGetTensorImpl();
   if (__builtin_expect(flagos._is_zerotensor(), 0))
     return at::_efficientzerotensor(flagos.sizes(), flagos.options().device(as_target(flagos.device(), target)));
-  const auto keys = exchanged(from.key_set(), c10::BackendComponent::PrivateUse1Bit, backend_of(target));
-  auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, as_target(from.storage()), keys, from.dtype());
-  made->set_sizes_and_strides(from.sizes(), from.strides(), from.storage_offset());
-  if (__builtin_expect(from.is_wrapped_number(), 0)) made->set_wrapped_number(true);
+  auto made = from.c10::TensorImpl::shallow_copy_and_detach(from.version_counter(), /*allow_tensor_metadata_change=*/true);
+  TensorFields::keys(*made) = exchanged(from.key_set() - c10::python_ks, c10::BackendComponent::PrivateUse1Bit, backend_of(target));
+  TensorFields::storage(*made) = as_target(from.storage());
+  TensorFields::device(*made) = made->unsafe_storage().device();
   return at::Tensor(std::move(made));
 }
 

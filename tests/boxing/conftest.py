@@ -8,7 +8,9 @@ The same tests run on the CPU double and on a card. For the double, build with
 A test that could pass by falling back asks ``boxed`` which kernels ran.
 """
 
+import json
 import os
+import pathlib
 import sys
 
 import pytest
@@ -22,18 +24,21 @@ if place := os.environ.get("TORCH_FL_BOXING"):
 import torch  # noqa: E402 - the path above decides which torch_fl it loads
 
 DEVICE = "flagos"
-NATIVE = {"double": "cpu", "cuda": "cuda"}  # slot: the target whose kernels it calls
 
 
-def _slot():
+def _kernels():
+    """Slot and target device type of the boxing kernels that are installed; ``(None, None)``: none."""
     try:
+        import torch_fl
         from torch_fl import _C
     except ImportError:
-        return None
-    return next((backend for op, backend, _ in _C.routes() if op == "mm" and backend in NATIVE), None)
+        return None, None
+    facts = json.loads((pathlib.Path(torch_fl.__file__).parent / "compatibility.json").read_text())
+    slot = next((backend for op, backend, _ in _C.routes() if op == "lerp.Scalar" and backend == "cuda"), None)
+    return slot, "cpu" if facts["platform"] == "double" else "cuda"
 
 
-SLOT = _slot()
+SLOT, NATIVE = _kernels()
 
 
 def pytest_collection_modifyitems(items):
@@ -52,7 +57,7 @@ def _same_start():
 @pytest.fixture(scope="session")
 def native():
     """The device type whose kernels serve."""
-    return NATIVE[SLOT]
+    return NATIVE
 
 
 @pytest.fixture
