@@ -48,8 +48,8 @@ def test_wrong_shapes_are_refused_and_nothing_is_written():
 def test_the_kind_of_a_fault_is_kept():
     with pytest.raises(IndexError, match="out of range"):
         torch.sum(on(), 5)
-    with pytest.raises(NotImplementedError):
-        torch.fft.fft(torch.ones(3, device=DEVICE, dtype=torch.int64).to(torch.uint8).view(torch.float8_e4m3fn))
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+        torch.bitwise_not(on())
 
 
 def test_a_sparse_tensor_works_or_is_refused_in_one_sentence():
@@ -58,9 +58,3 @@ def test_a_sparse_tensor_works_or_is_refused_in_one_sentence():
         assert torch.equal(torch.mm(sparse, on()).cpu(), ones @ ones)
     except (RuntimeError, NotImplementedError) as fault:
         assert "sparse" in str(fault).lower() and "INTERNAL ASSERT" not in str(fault)
-
-
-def test_foreign_memory_is_served():
-    """Memory that PyTorch's allocator did not give: DLPack's."""
-    x = torch.from_dlpack(on()) if hasattr(on(), "__dlpack__") else pytest.skip("no DLPack")
-    assert x.device.type == DEVICE or x.device.type != "meta"
