@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <ATen/ops/_fused_sdp_choice_ops.h>
 
 #include "library.h"
 #include "target.h"
@@ -36,8 +37,8 @@ int64_t fused_sdp_choice(const Tensor& query, const Tensor& key, const Tensor& v
   if (cpu && (is_wrapped(query) || is_wrapped(key) || is_wrapped(value) || (mask && is_wrapped(*mask))))
     return static_cast<int64_t>(SDPBackend::math);
   const std::optional<Tensor> described_mask = mask ? std::optional(description(*mask)) : std::nullopt;
-  const auto choice = static_cast<SDPBackend>(at::native::_fused_sdp_choice_stub(
-      kTarget, description(query), description(key), description(value), described_mask, dropout, causal, scale, enable_gqa));
+  const auto choice = static_cast<SDPBackend>(at::_ops::_fused_sdp_choice::redispatch(
+      kTargetKeys, description(query), description(key), description(value), described_mask, dropout, causal, scale, enable_gqa));
   // PyTorch calls the CPU's flash attention on devices that it does not know by name, and this one instead:
   return static_cast<int64_t>(!cpu && choice == SDPBackend::flash_attention ? SDPBackend::overrideable : choice);
 }
