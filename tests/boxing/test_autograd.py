@@ -14,7 +14,7 @@ def test_gradients_are_the_cpus(boxed):
     x, w = torch.randn(4, 3), torch.randn(3, 2)
     outcome = []
     for device in ("cpu", DEVICE):
-        one, two = x.to(device).requires_grad_(), w.to(device).requires_grad_()
+        one, two = (t.detach().to(device).requires_grad_() for t in (x, w))
         (one @ two).tanh().square().mean().backward()
         outcome.append([one.grad, two.grad])
     boxed("mm", "tanh", "tanh_backward")
@@ -64,7 +64,7 @@ def test_attention_is_right_with_every_mask(form, gradients):
         k, v, keywords["enable_gqa"] = k[:, :2], v[:, :2], True
     outcome = []
     for device in ("cpu", DEVICE):
-        inputs = [t.to(device).requires_grad_(gradients) for t in (q, k, v)]
+        inputs = [t.detach().to(device).requires_grad_(gradients) for t in (q, k, v)]
         there = {name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in keywords.items()}
         found = attention(*inputs, **there)
         outcome.append([found.contiguous(), *(torch.autograd.grad(found.square().sum(), inputs) if gradients else ())])

@@ -14,8 +14,8 @@ namespace {
 using c10::DispatchKey;
 
 // Layouts that are no strided memory and back ends that are neither the target nor the CPU; and what PyTorch asks of others.
-constexpr std::array<std::string_view, 14> kOtherLayouts = {"sparse",  "nested", "quantize",       "mkldnn",  "coalesce",
-                                                           "_indices", "_values", "indices_copy", "values_copy", "miopen",
+constexpr std::array<std::string_view, 12> kOtherLayouts = {"sparse",  "nested", "quantize",       "mkldnn",  "coalesce",
+                                                           "indices_copy", "values_copy", "miopen",
                                                            "per_channel", "overrideable", "_test_", "hspmm"};
 
 // What works between devices, on storages or on the bare description of a tensor.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // flash_attention.cpp: the operator that scaled_dot_product_attention calls where the target's choice is flash attention. Its
 // results are those that PyTorch's description of the operator (its Meta kernel) promises to torch.compile.
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_backward_ops.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_ops.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
 
 #include <array>
@@ -23,8 +24,8 @@ constexpr int64_t kMultiple = 8;  // of the kernels' head dimension
 int64_t missing(const Tensor& tensor) { return (kMultiple - tensor.size(-1) % kMultiple) % kMultiple; }
 Tensor padded(const Tensor& tensor) { return missing(tensor) ? at::constant_pad_nd(tensor, {0, missing(tensor)}, 0) : tensor; }
 
-// The first columns, laid out as `like`.
-Tensor cut(const Tensor& tensor, const Tensor& like) {
+// Without the columns that `padded` adds, laid out as `like`. (These kernels want one head dimension of query, key and value.)
+Tensor cut(Tensor tensor, const Tensor& like) {
   if (tensor.size(-1) == like.size(-1)) return tensor;
   return at::empty_like(like).copy_(tensor.narrow(-1, 0, like.size(-1)));
 }
@@ -33,20 +34,17 @@ double scale_of(const Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
-// One of the two words of the kernel's random state, as a number of its own over the same memory; and the two together again.
-Tensor word(const Tensor& state, int64_t index) {
+// Part of the kernel's random state, two words, over the same memory: one word as a number of its own, or both together again.
+Tensor words(const Tensor& state, at::ScalarType type, int64_t offset, c10::IntArrayRef size, c10::IntArrayRef stride) {
   auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(state.storage()), state.key_set(),
-                                                   c10::scalarTypeToTypeMeta(at::kLong));
-  made->set_sizes_and_strides({}, {}, state.storage_offset() + index);
+                                                   c10::scalarTypeToTypeMeta(type));
+  made->set_sizes_and_strides(size, stride, state.storage_offset() + offset);
   return Tensor(std::move(made));
 }
+Tensor word(const Tensor& state, int64_t index) { return words(state, at::kLong, index, {}, {}); }
 Tensor state_of(const Tensor& seed, const Tensor& offset) {
   const bool neighbours = seed.storage().is_alias_of(offset.storage()) && offset.storage_offset() == seed.storage_offset() + 1;
-  const Tensor both = neighbours ? seed : at::stack({seed, offset});
-  auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(both.storage()), both.key_set(),
-                                                   c10::scalarTypeToTypeMeta(at::kUInt64));
-  made->set_sizes_and_strides({2}, {1}, both.storage_offset());
-  return Tensor(std::move(made));
+  return words(neighbours ? seed : at::stack({seed, offset}), at::kUInt64, 0, {2}, {1});
 }
 
 using Attention = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>;
@@ -60,9 +58,9 @@ Attention attention(const Tensor& query, const Tensor& key, const Tensor& value,
   auto [output, logsumexp, cumulative_q, cumulative_k, max_q, max_k, state, unused, mask] =
       at::_ops::_scaled_dot_product_flash_attention::redispatch(kTargetKeys, padded(q), padded(k), padded(v), dropout, causal,
                                                                 /*return_debug_mask=*/false, scale_of(q, scale));
-  const Tensor random = call.result(state);
-  return {call.result(cut(output, v.size(-1) == q.size(-1) ? q : output.narrow(-1, 0, v.size(-1)))), call.result(logsumexp), Tensor(),
-          Tensor(), max_q, max_k, word(random, 0), word(random, 1), Tensor()};
+  const Tensor random = call.result(std::move(state));
+  return {call.result(cut(std::move(output), q)), call.result(std::move(logsumexp)), Tensor(), Tensor(), max_q, max_k,
+          word(random, 0), word(random, 1), Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
@@ -78,7 +76,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
   auto [grad_query, grad_key, grad_value] = at::_ops::_scaled_dot_product_flash_attention_backward::redispatch(
       kTargetKeys, padded(g), padded(q), padded(k), padded(v), padded(o), l, Tensor(), Tensor(), max_q, max_k, dropout, causal, state,
       state, scale_of(q, scale));
-  return {call.result(cut(grad_query, q)), call.result(cut(grad_key, k)), call.result(cut(grad_value, v)), Tensor()};
+  return {call.result(cut(std::move(grad_query), q)), call.result(cut(std::move(grad_key), k)),
+          call.result(cut(std::move(grad_value), v)), Tensor()};
 }
 
 }  // namespace
