@@ -9,7 +9,7 @@ namespace torch_fl {
 namespace {
 
 // The macros of ATen/autocast_mode.h register on a library called m and name types as inside at::.
-using at::DimnameList, at::IntArrayRef, at::Scalar, at::ScalarType, at::Tensor;
+using namespace at;  // which types, differs between PyTorch's minors
 
 // A sigmoid's fp16 result may be exactly 0 or 1, whose logarithm the loss then takes.
 Tensor binary_cross_entropy_refused(const Tensor&, const Tensor&, const std::optional<Tensor>&, int64_t) {
