@@ -136,6 +136,10 @@ def test_accelerator(
         report.say(f"\nthe emulated {variant.platform.name} itself, and the device layer on it", style="bold")
         with report.stage("emulation tests"):
             status = accelerator.run_emulation_tests(layout, variant, prefix, report.as_json) or status
+    if args.flaggems and variant.emulated_sdk:
+        with report.stage("routing file"):
+            with_flaggems = layout.environment(f"{variant.name}-flaggems")
+            status = accelerator.check_routes(layout, with_flaggems, report.as_json) or status
     return status
 
 

@@ -100,6 +100,16 @@ def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: b
     return next((status for status in statuses if status), 0)
 
 
+def check_routes(layout: Layout, prefix: Path, quiet: bool) -> int:
+    """Whether the platform's routing file for FlagGems follows from its kernels, the survey and its own policy.
+
+    Returns:
+        0, or the status of `torch-fl dev routes --check`.
+    """
+    command = ["-B", "-m", "torch_fl", "dev", "routes", "--check", "--checkout", str(layout.root)]
+    return testing.run_python(command, prefix, layout.work / "routes", quiet)
+
+
 def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:
     """`torch-fl test` of the installed packages.
 

@@ -3,9 +3,9 @@
 #include <flagos_torch_device.h>
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <c10/core/CPUAllocator.h>
 
 #include "guard.h"
+#include "memory.h"
 #include "pinned.h"
 
 namespace torch_fl::double_ {
@@ -15,12 +15,13 @@ class Cpu final : public TorchDevice {
  public:
   c10::DeviceType type() const override { return c10::kCPU; }
   const c10::impl::DeviceGuardImplInterface& guard() const override { return double_::guard(); }
-  c10::Allocator& allocator() const override { return *c10::GetCPUAllocator(); }
+  c10::Allocator& allocator() const override { return memory(); }
   at::HostAllocator& pinned() const override { return double_::pinned(); }
   at::Generator default_generator(c10::DeviceIndex) const override { return at::detail::getDefaultCPUGenerator(); }
   at::Generator new_generator(c10::DeviceIndex) const override { return at::detail::createCPUGenerator(); }
   void* stream_handle(c10::Stream stream) const override { return reinterpret_cast<void*>(stream.id()); }
   int stream_priority(c10::Stream stream) const override { return priority_of(stream.id()); }
+  std::vector<SegmentSnapshot> memory_segments() const override { return live_blocks(); }
 };
 
 }  // namespace
