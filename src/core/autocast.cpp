@@ -8,8 +8,7 @@
 namespace torch_fl {
 namespace {
 
-// The macros of ATen/autocast_mode.h register on a library called m and name types as inside at::.
-using at::IntArrayRef, at::Scalar, at::ScalarType, at::Tensor;
+using at::Tensor;
 
 // A sigmoid's fp16 result may be exactly 0 or 1, whose logarithm the loss then takes.
 Tensor binary_cross_entropy_refused(const Tensor&, const Tensor&, const std::optional<Tensor>&, int64_t) {
@@ -20,6 +19,8 @@ Tensor binary_cross_entropy_refused(const Tensor&, const Tensor&, const std::opt
 }
 
 void register_policies(torch::Library& m) {
+  // The macros of ATen/autocast_mode.h register on a library called m and name types as inside at::, other ones in each version.
+  using namespace at;
 #define TORCH_FL_LOWER_PRECISION(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
   AT_FORALL_LOWER_PRECISION_FP(TORCH_FL_LOWER_PRECISION)
 #undef TORCH_FL_LOWER_PRECISION
