@@ -16,10 +16,14 @@ std::string short_name(const c10::OperatorName& name);
 // tensors, since some compositions look at their device.
 bool is_boxed(const c10::OperatorHandle& op);
 
-// Their lists and lengths may lie on the CPU beside a card's tensors.
+// Lists, lengths and factors that may lie on the CPU beside a card's tensors.
 constexpr bool takes_host_tensors(std::string_view name) {
-  return name == "aten::_ctc_loss" || name == "aten::_ctc_loss_backward" || name == "aten::_foreach_copy_" ||
-         name == "aten::_foreach_copy";
+  constexpr std::string_view known[] = {"aten::_ctc_loss",         "aten::_ctc_loss_backward", "aten::_foreach_copy_",
+                                        "aten::_foreach_copy",     "aten::_foreach_addcdiv",   "aten::_foreach_addcdiv_",
+                                        "aten::_foreach_addcmul", "aten::_foreach_addcmul_"};
+  for (const std::string_view one : known)
+    if (name == one) return true;
+  return false;
 }
 
 }  // namespace torch_fl::boxing
