@@ -23,9 +23,17 @@ OTHERS = [
     *[("python", f"3.{minor}.4") for minor in (10, 11, 12, 13)],
     *[("pytorch", f"2.{minor}.0") for minor in (10, 11, 12, 13)],
     *[(name, "99") for name in ("numpy", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
-    *[("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
+    *[("triton", "3.6.0"), ("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
 ]
 everyone = pytest.mark.parametrize("name", REAL)
+
+
+def driver(name: str) -> dict[str, str]:
+    """The virtual package of a driver that is just new enough, where solvers detect one."""
+    variant = REAL[name]
+    gate = variant.platform.sdk.virtual_package
+    return {gate.removeprefix("__"): variant.sdk_version} if gate else {}
+
 
 
 def rendered(name: str) -> list:
@@ -123,9 +131,9 @@ def test_it_renders_the_packages_that_the_platform_has(name):
 @everyone
 def test_it_can_be_had_by_its_build_string_in_the_versions_that_it_is_pinned_to(solved, name):
     variant = REAL[name]
-    found = versions(solved(f"torch-fl=*={variant.build_prefix}_*"))
-    for package, minors in (("python", variant.platform.python), ("pytorch", variant.platform.pytorch)):
-        assert minors == "any" or re.match(rf"{re.escape(minors[-1])}\.", found[package])
+    found = versions(solved(f"torch-fl=*={variant.build_prefix}_*", **driver(name)))
+    for package, minor in variant.minors.items():
+        assert re.match(rf"{re.escape(minor)}\.", found[package])
     if variant.sdk_spec:
         assert found[f"{variant.platform.sdk.name}-version"] == variant.sdk_version
     assert not {"flagtree", "triton"} & found.keys() or "flaggems" not in variant.platform.kernels.optional
@@ -136,7 +144,7 @@ def test_its_flaggems_are_the_vendors_and_need_no_kernels_on_the_host(solved, na
     variant = REAL[name]
     if not variant.platform.kernels.flaggems:
         pytest.skip(f"{variant.platform.id} has no FlagGems")
-    found = solved(f"torch-fl-flaggems=*={variant.build_prefix}_*")
+    found = solved(f"torch-fl-flaggems=*={variant.build_prefix}_*", **driver(name))
     assert "torch-fl-triton-host" not in found
     for pin in (variant.pins.flaggems_spec, variant.pins.triton_spec):
         assert found[pin.split()[0]].matches(MatchSpec(pin, strict=False))
@@ -148,25 +156,31 @@ def test_nobody_gets_it_unasked(solved, name):
     assert str(solution["torch-fl"].build).startswith("host_") and f"{REAL[name].platform.sdk.name}-version" not in solution
 
 
+@pytest.mark.parametrize(("detected", "sdk"), [("12.6", None), ("12.8", "128"), ("13.2", "130"), ("13.4", "133")])
+def test_a_driver_that_solvers_detect_gives_the_newest_sdk_that_it_can_run(solved, detected, sdk):
+    build = str(solved("torch-fl", cuda=detected)["torch-fl"].build)
+    assert build.startswith(f"cuda_cuda{sdk}_" if sdk else "host_")
+
+
 @everyone
 def test_another_sdk_or_python_or_an_old_driver_is_refused(solved, name):
     variant = REAL[name]
     request, sdk = f"torch-fl=*={variant.build_prefix}_*", variant.platform.sdk.name
     if variant.sdk_spec:
         with pytest.raises(SolverError, match=f"{sdk}-version"):
-            solved(request, f"{sdk}-version <{variant.sdk_version.split('.')[0]}")
+            solved(request, f"{sdk}-version <{variant.sdk_version.split('.')[0]}", **driver(name))
         assert solved(request, **{sdk: variant.sdk_version})
         with pytest.raises(SolverError, match=f"__{sdk}"):
             solved(request, **{sdk: "0.1"})
     for minor in {"3.10", "3.11", "3.12", "3.13"} - set(variant.platform.python if variant.platform.python != "any" else ()):
         if variant.platform.python != "any":
             with pytest.raises(SolverError, match="python"):
-                solved(request, f"python {minor}.*")
+                solved(request, f"python {minor}.*", **driver(name))
 
 
 @everyone
 def test_nothing_of_the_channel_can_be_installed(solved, channel, name, tmp_path):
-    solution = solved(f"torch-fl=*={REAL[name].build_prefix}_*")
+    solution = solved(f"torch-fl=*={REAL[name].build_prefix}_*", **driver(name))
     assert not list(channel.rglob("*.conda"))
     with pytest.raises(Exception, match="(?i)no such file|not found|failed"):
         asyncio.run(install(list(solution.values()), tmp_path / "prefix", cache_dir=tmp_path / "cache", show_progress=False))
