@@ -104,13 +104,15 @@ def pixi_tasks(platforms: list[Platform], root: Path = ROOT) -> str:
     return tomlkit.dumps(document).strip()
 
 
-def support_table(platforms: list[Platform]) -> str:
-    """The README's table of platforms, in Markdown."""
+def support_table(platforms: list[Platform], root: Path) -> str:
+    """The README's table of platforms, in Markdown; without evidence and without an emulated SDK nothing backs a platform."""
     rows = ["| platform | hardware | SDK | Python | status |", "|---|---|---|---|---|"]
     for platform in platforms:
         sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions)}" if platform.sdk else "none needed"
         python = "any" if platform.python == "any" else ", ".join(platform.python)
-        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {platform.status} |")
+        backed = platform.status != "Emulated" or has_emulation(root, platform.id)
+        status = platform.status if backed else "Not validated"
+        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {status} |")
     return "\n".join(rows)
 
 
@@ -179,7 +181,7 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
     note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
     pixi, readme = root / "pixi.toml", root / "README.md"
     files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms, root))
-    files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms))
+    files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms, root))
     samples = "<!-- samples: written by `python -m flbuild.sync` from docs/opinfo.json -->"
     if (root / "docs" / "opinfo.json").exists():
         files[readme] = between_text(files[readme], readme, samples, "<!-- /samples -->", samples_block(root))

@@ -145,12 +145,17 @@ def test_flaggems_is_pinned_by_the_platform_and_may_be_optional(write, pins, fla
         assert (keys["flagos_flaggems_spec"], keys["flagos_triton_spec"]) == (flaggems, triton)
 
 
-def test_status_is_computed_from_evidence(write):
+def test_status_is_computed_from_evidence(write, tmp_path):
     path = write(VENDOR.replace('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]'))
     (path.parent / "run.json").write_text("{}")
     assert load(path).status == "Stable"
-    assert load(write(VENDOR)).status == "Emulated"
-    assert "| `metal` | a card | MACA 3.8.0, 3.8.1.3 | 3.12 | Emulated |" in sync.support_table([load(write(VENDOR))])
+    platform = load(write(VENDOR))
+    assert platform.status == "Emulated"
+    root = tmp_path / "elsewhere"  # without emulated SDKs
+    assert "| `metal` | a card | MACA 3.8.0, 3.8.1.3 | 3.12 | Not validated |" in sync.support_table([platform], root)
+    (root / "tests" / "emulation" / "metal").mkdir(parents=True)
+    (root / "tests" / "emulation" / "metal" / "CMakeLists.txt").write_text("")
+    assert "| 3.12 | Emulated |" in sync.support_table([platform], root)
 
 
 def test_an_emulated_build_is_another_build_with_the_reference_s_triton(write, tmp_path):
