@@ -8,18 +8,17 @@
 namespace torch_fl {
 namespace {
 
-// The macros of ATen/autocast_mode.h register on a library called m and name types as inside at::.
-using namespace at;  // which types, differs between PyTorch's minors
-
 // A sigmoid's fp16 result may be exactly 0 or 1, whose logarithm the loss then takes.
-Tensor binary_cross_entropy_refused(const Tensor&, const Tensor&, const std::optional<Tensor>&, int64_t) {
+at::Tensor binary_cross_entropy_refused(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, int64_t) {
   TORCH_CHECK(false,
               "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: use "
               "binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which take the values from before the "
               "sigmoid, or compute the loss in float32 under torch.autocast(..., enabled=False)");
 }
 
+// The macros of ATen/autocast_mode.h register on a library called m and name types as inside at::; which, differs between minors.
 void register_policies(torch::Library& m) {
+  using namespace at;
 #define TORCH_FL_LOWER_PRECISION(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
   AT_FORALL_LOWER_PRECISION_FP(TORCH_FL_LOWER_PRECISION)
 #undef TORCH_FL_LOWER_PRECISION
