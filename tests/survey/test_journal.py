@@ -46,12 +46,23 @@ def test_what_is_open(depth: str, retry: bool, expected: list[str]) -> None:
 
 
 def test_evidence_is_carried_on_and_a_journal_is_newer(kept: Journal) -> None:
-    making = Making(runs=[FIRST], date="d", versions={}, machine="m", seam="s", seconds=0)
+    making = Making(runs=[FIRST], date="d", versions={}, machine="m", seam="s")
     Evidence(making=making, operators=[Operator(operator="a", function="a", trials=[GOOD])]).write(kept.evidence)
     assert kept.trials() == {("a", "float32"): GOOD} and kept.runs() == [FIRST]
     worse = GOOD.model_copy(update={"verdict": "wrong"})
     kept.append(worse, SECOND)
     assert kept.trials() == {("a", "float32"): worse} and kept.runs() == [FIRST, SECOND]
+
+
+def test_what_the_workers_took_is_told_by_run_and_outlives_the_journal(kept: Journal) -> None:
+    for trial, run in ((GOOD, FIRST), (BAD, FIRST), (BAD, SECOND)):
+        kept.append(trial.model_copy(update={"seconds": 2.0}), run)
+    assert [run.worked for run in kept.runs()] == [4, 2]
+    trials = list(kept.trials().values())
+    making = Making(runs=kept.runs(), date="d", versions={}, machine="m", seam="s")
+    Evidence(making=making, operators=[Operator(operator="a", function="a", trials=trials[:1])]).write(kept.evidence)
+    kept.path.unlink()
+    assert [run.worked for run in kept.runs()] == [4, 2]
 
 
 def test_a_fresh_run_forgets(kept: Journal) -> None:

@@ -58,7 +58,6 @@ def evidence(
                 trials=sorted(by_operator[key], key=lambda trial: trial.dtype),
             )
         )
-    every = [trial for operator in found for trial in operator.trials]
     return Evidence(
         making=Making(
             runs=[run.model_copy(update={"command": told(run.command)}) for run in runs],
@@ -66,7 +65,6 @@ def evidence(
             versions=versions(),
             machine=f"{platform.machine()}, {os.cpu_count()} processors",
             seam=seam.NAME,
-            seconds=round(sum(trial.seconds for trial in every)),
         ),
         operators=found,
     )
@@ -133,7 +131,7 @@ def block(evidence: Evidence) -> str:
     quick = sum(trial.depth == "quick" for trial in evidence.trials)
     lines = [
         f"{making.date}, {', '.join(f'{name} {version}' for name, version in making.versions.items())}, {making.machine}.",
-        f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {making.seconds / 60:.0f} minutes in all; the runs took {sum(run.seconds for run in making.runs) / 60:.0f} minutes.",
+        f"{len(evidence.trials)} cases (operator x dtype), {quick} of them in the quick form, took the workers {sum(run.worked for run in making.runs) / 60:.0f} minutes in all; the runs took {sum(run.seconds for run in making.runs) / 60:.0f} minutes.",
         f"**{routed} of {len(existing)} operators are routed to FlagGems**, with the dtypes that are right;"
         f" {sum(not operator.trials for operator in existing)} were not tried yet, and are not routed.",
         "",

@@ -22,7 +22,7 @@ ORDER: tuple[Verdict, ...] = ("crash", "timeout", "wrong", "error", "correct", "
 
 
 TOLERABLE = ("strides", "sign of zero")  # aspects that make no result wrong
-LONGEST = 120  # characters of a message
+LONGEST = 90  # characters of a message
 OUR_WORDS = re.compile(r"RuntimeError: flagos: aten::\S+ \(FlagGems' \S+\): ")  # the operator is named beside it
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")  # of the machine that was measured on
 
@@ -108,6 +108,7 @@ class Run(BaseModel):
     date: str
     executor: str  #: what executed Triton kernels
     seconds: float = 0.0  #: from its start to its last trial
+    worked: float = 0.0  #: sum over its trials, in the workers
 
 
 class Making(BaseModel):
@@ -118,7 +119,6 @@ class Making(BaseModel):
     versions: dict[str, str]
     machine: str
     seam: str  #: how the calls reached FlagGems
-    seconds: float  #: sum over all trials, in the workers
 
 
 class Evidence(BaseModel):

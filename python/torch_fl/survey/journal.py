@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -40,8 +41,10 @@ class Journal:
         """The runs that the trials are from, with the time that each took."""
         before = evidence.read(self.evidence).making.runs if self.evidence.exists() else []
         ours: dict[str, Run] = {}
-        for _, run in self._lines():
-            ours[run.date] = run
+        worked: Counter[str] = Counter()
+        for trial, run in self._lines():
+            worked[run.date] += trial.seconds
+            ours[run.date] = run.model_copy(update={"worked": round(worked[run.date])})
         return [*(run for run in before if run.date not in ours), *ours.values()]
 
     def append(self, trial: Trial, run: Run) -> None:
