@@ -13,7 +13,7 @@ function(torch_fl_add_platform id)
   target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
   target_compile_definitions(${target} PRIVATE
-    TORCH_FL_PLATFORM_ID="${id}" TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
+    TORCH_FL_PLATFORM_ID="${id}" TORCH_FL_PLATFORM_NAMESPACE=${id} TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # Hidden visibility does not reach the templates of the standard library, hence the list of exports. The library is
   # never unloaded: threads run its code and the process may keep its signal handler.

@@ -10,9 +10,8 @@
 #include "current_device.h"
 #include "devices.h"
 #include "sentence.h"
-#include "lifecycle.h"
+#include "contract.h"
 #include "memory.h"
-#include "pinned.h"
 #include "settings.h"
 
 namespace host = flagos::host;

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "current_device.h"
-#include "lifecycle.h"
+#include "contract.h"
 
 namespace emulation {
 namespace {

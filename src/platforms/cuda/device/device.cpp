@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device.h"
-
+// Devices. Which one is current is asked of PyTorch's functions for CUDA, since they may have put off a change.
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "lifecycle.h"
+#include "error.h"
+#include "on_device.h"
 
 namespace flagos::cuda {
 
@@ -16,17 +16,6 @@ flagos_status check_device(int32_t device) {
   if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
   if (device >= 0 && device < count) return FLAGOS_SUCCESS;
   return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: CUDA has flagos:0 to flagos:%d", device, count - 1);
-}
-
-OnDevice::OnDevice(int32_t device) : status_(check_device(device)) {
-  if (status_ == FLAGOS_SUCCESS) status_ = get_device(&former_);
-  if (status_ != FLAGOS_SUCCESS || former_ == device) return;
-  status_ = set_device(device);
-  changed_ = status_ == FLAGOS_SUCCESS;
-}
-
-OnDevice::~OnDevice() {
-  if (changed_) (void)c10::cuda::SetDevice(static_cast<c10::DeviceIndex>(former_));
 }
 
 flagos_status get_device(int32_t* device) {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "sentence.h"
+#include "contract.h"
 
 namespace flagos::cuda {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lifecycle.h"
+// Start and fork. Neither CUDA nor PyTorch's part for it is touched when this library is loaded, but on first use. On a machine
+// without driver or card there are 0 devices, and the reason is stored.
 
 #include <ATen/Context.h>
 

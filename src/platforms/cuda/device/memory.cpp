@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory.h"
+// Device and page-locked memory straight from the runtime, and copies. Tensors do not lie in it: theirs is PyTorch's. The extent
+// of a block stays unknown (size 0).
+#include "error.h"
 
-#include "device.h"
+#include "on_device.h"
 #include "stream.h"
 
 namespace flagos::cuda {

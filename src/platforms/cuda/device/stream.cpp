@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
-#include "device.h"
+#include "on_device.h"
 
 namespace flagos::cuda {
 namespace {

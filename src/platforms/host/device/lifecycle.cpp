@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lifecycle.h"
+// Start, fork and exit. `initialize` reads the settings, reserves addresses and makes the default streams; after a failure it can
+// be called again with better settings.
+#include "contract.h"
 
 #include <cstdlib>
 

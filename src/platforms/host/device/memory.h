@@ -12,10 +12,6 @@ namespace flagos::host {
 flagos_status reserve_memory(const Settings& settings);
 const AddressSpace& address_space();
 
-flagos_status malloc_device(int32_t device, size_t bytes, void** out);
-flagos_status free_device(int32_t device, void* address);
-flagos_status memory_info(int32_t device, size_t* free_bytes, size_t* total_bytes);
-flagos_status host_offset(ptrdiff_t* bytes);
 // Fills `out` when the address is in a live block.
 bool find_device_block(const void* address, flagos_pointer_info* out);
 

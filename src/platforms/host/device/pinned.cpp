@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pinned.h"
+// Page-locked host memory, and which kind of memory an address is.
+#include "contract.h"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transfer.h"
+// Copies and fills in stream order. A null stream is the default stream of the destination's device, or of the source's when the
+// destination is host memory. Host memory, pinned or not, must stay until the stream has done the copy.
+#include "contract.h"
 
 #include "sentence.h"
 #include "memory.h"

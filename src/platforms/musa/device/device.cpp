@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device.h"
-
+// Devices.
 #include <flagos_emulation.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "lifecycle.h"
+#include "error.h"
+#include "on_device.h"
 
 namespace flagos::musa {
 
@@ -16,17 +16,6 @@ flagos_status check_device(int32_t device) {
   if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
   if (device >= 0 && device < count) return FLAGOS_SUCCESS;
   return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: MUSA has flagos:0 to flagos:%d", device, count - 1);
-}
-
-OnDevice::OnDevice(int32_t device) : status_(check_device(device)) {
-  if (status_ == FLAGOS_SUCCESS) status_ = check(musaGetDevice(&former_), "musaGetDevice", "read the current device");
-  if (status_ != FLAGOS_SUCCESS || former_ == device) return;
-  status_ = check(musaSetDevice(device), "musaSetDevice", "make flagos:%d current", device);
-  changed_ = status_ == FLAGOS_SUCCESS;
-}
-
-OnDevice::~OnDevice() {
-  if (changed_) musaSetDevice(former_);
 }
 
 flagos_status get_device(int32_t* device) {

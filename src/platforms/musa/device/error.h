@@ -4,7 +4,7 @@
 
 #include <musa_runtime_api.h>
 
-#include "sentence.h"
+#include "contract.h"
 
 namespace flagos::musa {
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "event.h"
+// Events. The runtime binds an event to the device that is current when it is made, and records it on streams of that device
+// only; PyTorch records where it likes. So the runtime's event is made by the first recording, and anew for another device.
+#include "error.h"
 
 #include <mutex>
 
-#include "device.h"
+#include "on_device.h"
 #include "stream.h"
 
 struct flagos_event_s {

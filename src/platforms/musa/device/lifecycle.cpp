@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lifecycle.h"
+// Start and fork. The runtime is called on first use only, never when this library is loaded. On a machine without driver or card
+// there are 0 devices, and the reason is stored.
 
 #include <cstdlib>
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory.h"
+// Device and page-locked memory.
+//
+// The runtime tells neither where an allocation starts nor how large it is, and knows an address only while its device is
+// current; hence a register of what was allocated here.
+#include "error.h"
 
 #include <map>
 #include <optional>
 #include <shared_mutex>
 
-#include "device.h"
-#include "lifecycle.h"
+#include "on_device.h"
 
 namespace flagos::musa {
 namespace {

@@ -8,7 +8,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "device.h"
+#include "on_device.h"
 
 namespace flagos::musa {
 namespace {

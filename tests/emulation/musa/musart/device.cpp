@@ -14,7 +14,7 @@
 #include "current_device.h"
 #include "devices.h"
 #include "emulation/quirks.h"
-#include "lifecycle.h"
+#include "contract.h"
 #include "memory.h"
 #include "streams.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "call.h"
-#include "lifecycle.h"
+#include "contract.h"
 
 namespace musart {
 namespace {

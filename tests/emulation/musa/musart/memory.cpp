@@ -7,7 +7,7 @@
 
 #include "call.h"
 #include "current_device.h"
-#include "pinned.h"
+#include "contract.h"
 
 namespace musart {
 namespace {

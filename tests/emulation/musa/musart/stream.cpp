@@ -6,7 +6,7 @@
 
 #include "call.h"
 #include "current_device.h"
-#include "event.h"
+#include "contract.h"
 
 struct MUevent_st {
   flagos_event inner;

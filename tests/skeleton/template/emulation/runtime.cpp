@@ -8,13 +8,10 @@
 #include "activity.h"
 #include "devices.h"
 #include "sentence.h"
-#include "event.h"
+#include "contract.h"
 #include "handles.h"
-#include "lifecycle.h"
 #include "memory.h"
-#include "pinned.h"
 #include "streams.h"
-#include "transfer.h"
 
 // Launches of kernels under the names that a profiler of the vendor's would show.
 const char* const emulation::launch_call_name = "skeletonLaunch";
