@@ -12,43 +12,15 @@
 namespace torch_fl {
 namespace {
 
-struct Guard final : c10::impl::DeviceGuardImplInterface {
-  c10::DeviceType type() const override { return kDevice; }
-  c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
-
-  c10::Device getDevice() const override { return {kDevice, current_device()}; }
-  void setDevice(c10::Device device) const override {
-    if (device.has_index()) set_device(device.index());
-  }
+struct PlatformGuard final : DeviceGuard {
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     if (device.has_index() && is_initialized()) platform().set_device(device.index());
-  }
-  c10::Device exchangeDevice(c10::Device device) const override { return {kDevice, exchange_device(device.index())}; }
-  void synchronizeDevice(const c10::DeviceIndex index) const override { synchronize_device(index); }
-
-  // PyTorch 2.10 may not ask for it yet, so no `override` here.
-  c10::DeviceCapability getDeviceCapability(c10::Device device) const {
-    checked_index(device);
-    return device_capability();
-  }
-
-  // The engine asks for the current stream on the thread that calls backward().
-  c10::Stream getStream(c10::Device device) const override {
-    note_caller_threads();
-    return current_stream(checked_index(device));
-  }
-  c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(checked_index(device)); }
-  c10::Stream getNewStream(c10::Device device, int priority) const override {
-    return pool_stream(checked_index(device), priority);
   }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
     return pool_stream(checked_index(device), high_priority ? stream_priority_range().second : 0);
   }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
   bool queryStream(const c10::Stream& stream) const override { return stream_idle(stream); }
   void synchronizeStream(const c10::Stream& stream) const override { synchronize(stream); }
-  // PyTorch 2.10 and 2.11 do not ask for it yet, so no `override` here.
-  void* getStreamNativeHandle(const c10::Stream stream) const { return native(stream); }
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex index,
               const c10::EventFlag flag) const override {
@@ -84,18 +56,41 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
     return event_elapsed(start, end);
   }
-  void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override {
-    allocator().recordStream(data, stream);
-  }
 };
 
 }  // namespace
 
-c10::DeviceCapability device_capability() {
+c10::DeviceType DeviceGuard::type() const { return kDevice; }
+c10::DeviceIndex DeviceGuard::deviceCount() const noexcept { return device_count(); }
+c10::Device DeviceGuard::getDevice() const { return {kDevice, current_device()}; }
+void DeviceGuard::setDevice(c10::Device device) const {
+  if (device.has_index()) set_device(device.index());
+}
+c10::Device DeviceGuard::exchangeDevice(c10::Device device) const { return {kDevice, exchange_device(device.index())}; }
+void DeviceGuard::synchronizeDevice(c10::DeviceIndex index) const { synchronize_device(index); }
+
+// All data types but the quantized.
+c10::DeviceCapability DeviceGuard::getDeviceCapability(c10::Device device) const {
+  checked_index(device);
   c10::DeviceCapability capability;
   auto& types = capability.capability_data.supported_scalar_types;
   types.has_QInt8 = types.has_QUInt8 = types.has_QInt32 = types.has_QUInt4x2 = types.has_QUInt2x4 = 0;
   return capability;
+}
+
+// The engine asks for the current stream on the thread that calls backward().
+c10::Stream DeviceGuard::getStream(c10::Device device) const {
+  note_caller_threads();
+  return current_stream(checked_index(device));
+}
+c10::Stream DeviceGuard::getDefaultStream(c10::Device device) const { return default_stream(checked_index(device)); }
+c10::Stream DeviceGuard::getNewStream(c10::Device device, int priority) const {
+  return pool_stream(checked_index(device), priority);
+}
+c10::Stream DeviceGuard::exchangeStream(c10::Stream stream) const { return exchange_stream(stream); }
+void* DeviceGuard::getStreamNativeHandle(c10::Stream stream) const { return native(stream); }
+void DeviceGuard::recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const {
+  allocator().recordStream(data, stream);
 }
 
 double event_elapsed(void* start, void* end) {
@@ -108,7 +103,7 @@ double event_elapsed(void* start, void* end) {
 }
 
 void register_guard() {
-  static c10::impl::DeviceGuardImplRegistrar registrar(kDevice, torch_device() ? make_target_guard() : new Guard());
+  static c10::impl::DeviceGuardImplRegistrar registrar(kDevice, torch_device() ? make_target_guard() : new PlatformGuard());
 }
 
 }  // namespace torch_fl

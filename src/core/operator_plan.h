@@ -47,6 +47,6 @@ void for_each_aten_operator(Visit visit) {
 
 // "aten::add.Tensor" from its two parts.
 std::string full_name(const c10::OperatorName& name);
-std::string short_name(const c10::OperatorName& name);
+TORCH_FL_API std::string short_name(const c10::OperatorName& name);
 
 }  // namespace torch_fl

@@ -86,8 +86,8 @@ c10::Stream current_stream(c10::DeviceIndex index) {
 }
 
 c10::Stream exchange_stream(c10::Stream stream) {
-  if (torch_device()) return as_flagos(target_guard().exchangeStream(as_target(stream)));
   const auto index = checked_index(stream.device());
+  if (torch_device()) return as_flagos(target_guard().exchangeStream(as_target(stream)));
   return make(index, std::exchange(current[static_cast<size_t>(index)], stream.id()));
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 
 #include "eligible.h"
+#include "operator_plan.h"
 
 namespace torch_fl::boxing {
 namespace {

@@ -4,13 +4,9 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <string>
 #include <string_view>
 
 namespace torch_fl::boxing {
-
-// "add.Tensor"
-std::string short_name(const c10::OperatorName& name);
 
 // The target has a kernel of its own for it, or PyTorch composes it below autograd: that is done better on the target's own
 // tensors, since some compositions look at their device.

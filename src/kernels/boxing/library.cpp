@@ -5,6 +5,7 @@
 
 #include "boxed.h"
 #include "eligible.h"
+#include "operator_plan.h"
 #include "target.h"
 #include "typed.h"
 
@@ -26,12 +27,9 @@ class FirstKernels final : public KernelTable {
 };
 
 void add_by_schema(FirstKernels& table) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const auto& name : dispatcher.getAllOpNames()) {
-    if (name.name.rfind("aten::", 0) != 0 || table.has(short_name(name))) continue;
-    const auto op = dispatcher.findOp(name);
-    if (op && op->hasSchema() && is_boxed(*op)) add_boxed(table, *op);
-  }
+  for_each_aten_operator([&](const c10::OperatorHandle& op) {
+    if (!table.has(short_name(op.operator_name())) && is_boxed(op)) add_boxed(table, op);
+  });
 }
 
 }  // namespace
