@@ -73,7 +73,7 @@ def main(args, layout: Layout, report: Report) -> int:
     remove(layout.work)
     layout.work.mkdir(parents=True)
     wished = accelerator.choose(layout, args.variant, args.emulated, os.environ)
-    accelerator.announce_sdk(wished)
+    accelerator.announce_sdk(layout, wished)
 
     seed_url = layout.seed.as_uri()
     with report.stage("channels") as stage:

@@ -12,6 +12,7 @@ from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
 from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
 from flbuild.sync import variant_file
+from flbuild.variant_files import has_emulation
 
 ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe
 
@@ -43,7 +44,7 @@ def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:
     if at_hand and not variant.emulated_sdk and allowed != "any" and current().xy not in allowed:
         raise UserError(
             f"{variant.name} is for Python {' or '.join(allowed)}, and the test channel would be made of this Python {current().xy};"
-            f" run build-locally.py with python{allowed[-1]}, give a conda channel with --channel, or add --emulated."
+            f" run build-locally.py with python{allowed[-1]}, or give a conda channel with --channel{emulated_way(layout, variant)}."
         )
     if not variant.emulated_sdk and not variant.left_out:
         return layout.root / "variants" / f"{variant.name}.yaml"
@@ -52,7 +53,12 @@ def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:
     return file
 
 
-def sdk_root(variant: Variant, environment: Mapping[str, str]) -> Path | None:
+def emulated_way(layout: Layout, variant: Variant) -> str:
+    """The end of a sentence about what is missing, where the platform can do without it."""
+    return ", or add --emulated to build on the emulated SDK" if has_emulation(layout.root, variant.platform.id) else ""
+
+
+def sdk_root(layout: Layout, variant: Variant, environment: Mapping[str, str]) -> Path | None:
     """Where the vendor's SDK is installed; None for a build that needs none.
 
     Raises:
@@ -69,14 +75,14 @@ def sdk_root(variant: Variant, environment: Mapping[str, str]) -> Path | None:
         variables = " or ".join(sdk.root_variables[:1]) or "the default folder"
         raise UserError(
             f"the {sdk.title} {variant.sdk_version} SDK is not on this machine ({source}); install it and set {variables} to its"
-            " folder, or add --emulated to build on the emulated one."
+            f" folder{emulated_way(layout, variant)}."
         )
     return root
 
 
-def announce_sdk(variant: Variant) -> None:
+def announce_sdk(layout: Layout, variant: Variant) -> None:
     """Tell the recipe where this machine has the SDK."""
-    root = sdk_root(variant, os.environ)
+    root = sdk_root(layout, variant, os.environ)
     if root is not None:
         os.environ[ROOT_VARIABLE] = str(root)
 

@@ -54,28 +54,31 @@ def install_sdk(folder: Path) -> Path:
 def test_an_emulated_build_needs_no_sdk_and_says_in_its_name_what_it_is(card: Layout) -> None:
     variant = accelerator.choose(card, "card-1.2", True, {})
     assert (variant.name, variant.build_prefix) == ("card-1.2-emulated", "card_toysdk12_emu")
-    assert accelerator.sdk_root(variant, {}) is None
+    assert accelerator.sdk_root(card, variant, {}) is None
 
 
 def test_without_the_sdk_one_sentence_says_what_to_do(card: Layout) -> None:
     variant = accelerator.choose(card, "card-1.2", False, {})
     default = card.root / "opt"
     with pytest.raises(UserError) as caught:
-        accelerator.sdk_root(variant, {})
+        accelerator.sdk_root(card, variant, {})
     assert str(caught.value) == (
         f"the ToySDK 1.2 SDK is not on this machine ({default}/include/toy.h does not exist); install it and set TOY_HOME to its"
-        " folder, or add --emulated to build on the emulated one."
+        " folder, or add --emulated to build on the emulated SDK."
     )
+    (card.root / "src/platforms/card/emulation/CMakeLists.txt").unlink()
+    with pytest.raises(UserError, match=r"to its folder\.$"):
+        accelerator.sdk_root(card, variant, {})
     with pytest.raises(UserError, match=r"\(TOY_ROOT=/nowhere has no include/toy.h\)"):
-        accelerator.sdk_root(variant, {"TOY_ROOT": "/nowhere"})
+        accelerator.sdk_root(card, variant, {"TOY_ROOT": "/nowhere"})
 
 
 def test_the_sdk_is_found_by_variable_before_its_default_folder(card: Layout) -> None:
     variant = accelerator.choose(card, "card-1.2", False, {})
     default, other = install_sdk(card.root / "opt"), install_sdk(card.root / "elsewhere")
-    assert accelerator.sdk_root(variant, {}) == default
-    assert accelerator.sdk_root(variant, {"TOY_ROOT": str(other)}) == other
-    assert accelerator.sdk_root(variant, {"TOY_HOME": str(default), "TOY_ROOT": str(other)}) == default
+    assert accelerator.sdk_root(card, variant, {}) == default
+    assert accelerator.sdk_root(card, variant, {"TOY_ROOT": str(other)}) == other
+    assert accelerator.sdk_root(card, variant, {"TOY_HOME": str(default), "TOY_ROOT": str(other)}) == default
 
 
 def test_only_an_emulated_build_takes_another_python(card: Layout) -> None:
