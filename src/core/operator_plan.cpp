@@ -40,6 +40,12 @@ bool may_lie_on_host(std::string_view op, const c10::Argument& argument, Operato
   return false;
 }
 
+// Batch normalisation updates its running statistics, of which its schema says nothing.
+bool is_written(std::string_view op, const c10::Argument& argument) {
+  if (argument.alias_info()) return argument.alias_info()->isWrite();
+  return (argument.name() == "running_mean" || argument.name() == "running_var") && !op.ends_with("_backward");
+}
+
 }  // namespace
 
 std::string full_name(const c10::OperatorName& name) {
@@ -66,7 +72,7 @@ OperatorPlan::OperatorPlan(const c10::OperatorHandle& op)
     const auto& argument = schema.arguments()[i];
     const Kind kind = kind_of(argument.type());
     if (kind == Kind::other) continue;
-    const bool written = argument.alias_info() && argument.alias_info()->isWrite();
+    const bool written = is_written(schema.name(), argument);
     interesting.push_back({static_cast<uint16_t>(i), kind, written, may_lie_on_host(schema.name(), argument, kind)});
     writes |= written;
     writes_lists |= written && kind == Kind::tensor_list;
