@@ -81,6 +81,12 @@ inline c10::StorageImpl* held(const c10::StorageImpl& flagos) {
 // A storage of the target over memory of which `held` knows nothing: it does not own the memory, so it is good for one call.
 __attribute__((visibility("default"))) c10::Storage borrowed(c10::StorageImpl& flagos);
 
+// Throws the exception in flight again, with flagos' name in place of the target's ("flagos:0", "flagos out of memory").
+[[noreturn]] __attribute__((visibility("default"))) void rethrow_in_flagos_words();
+
+// A device, given with or without index, once it is known to exist and the platform has started; else throws, in one sentence.
+__attribute__((visibility("default"))) c10::Device started(c10::Device flagos);
+
 // The generator of the target behind a flagos one (shared: what either draws, the other does not draw again). An undefined
 // generator stays one, which every kernel takes for the default.
 __attribute__((visibility("default"))) at::Generator target_generator(const at::Generator& flagos);

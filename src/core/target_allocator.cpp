@@ -18,13 +18,21 @@ class OnStream {
   const c10::Stream stream_, former_;
 };
 
+c10::DataPtr taken(c10::Allocator& theirs, size_t bytes) {
+  try {
+    return theirs.allocate(bytes);
+  } catch (const c10::OutOfMemoryError&) {
+    rethrow_in_flagos_words();
+  }
+}
+
 class TargetAllocator final : public DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     ensure_initialized();
     c10::Allocator& theirs = torch_device()->allocator();
     return hold(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t{}, static_cast<int64_t>(bytes),
-                                                      theirs.allocate(bytes), &theirs, /*resizable=*/true));
+                                                      taken(theirs, bytes), &theirs, /*resizable=*/true));
   }
   c10::DataPtr allocate_on(size_t bytes, c10::Stream stream) override {
     const OnDevice there(stream.device_index());

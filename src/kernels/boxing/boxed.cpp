@@ -95,7 +95,7 @@ void BoxedKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     op.redispatchBoxed(kTargetKeys, stack);
   } catch (...) {
     aliases.settle();
-    call.rethrow();
+    rethrow_in_flagos_words();
   }
   aliases.settle();
   for (size_t i = stack->size() - returns_; i < stack->size(); ++i) {

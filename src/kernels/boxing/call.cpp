@@ -3,32 +3,8 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
-#include <string>
-
 namespace torch_fl::boxing {
 namespace {
-
-// "cuda:1" -> "flagos:1", "cuda" as a word -> "flagos"; what only contains it ("cuda_", "CUDA error", "libcuda") stays.
-std::string in_flagos_words(const std::string& text) {
-  const std::string theirs = c10::DeviceTypeName(kTarget, /*lower_case=*/true), ours = c10::DeviceTypeName(kFlagos, true);
-  auto part_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/'; };
-  std::string made;
-  for (size_t at = 0; at < text.size();) {
-    const size_t found = text.find(theirs, at);
-    if (found == std::string::npos) return made + text.substr(at);
-    const size_t end = found + theirs.size();
-    const bool alone = (found == 0 || !part_of_word(text[found - 1])) && (end == text.size() || !part_of_word(text[end]) ||
-                                                                          text[end] == '.');
-    made.append(text, at, found - at).append(alone ? ours : theirs);
-    at = end;
-  }
-  return made;
-}
-
-template <class Kind>
-void rethrow_as(const c10::Error& error, const std::string& text) {
-  if (dynamic_cast<const Kind*>(&error)) throw Kind(text, error.backtrace(), error.caller());
-}
 
 bool same_geometry(const c10::TensorImpl& one, const c10::TensorImpl& other) {
   return one.sizes() == other.sizes() && one.strides() == other.strides() && one.storage_offset() == other.storage_offset();
@@ -70,24 +46,6 @@ at::Tensor Call::result(at::Tensor target) {
 std::vector<at::Tensor> Call::result(std::vector<at::Tensor> targets) {
   for (at::Tensor& target : targets) target = result(std::move(target));
   return targets;
-}
-
-void Call::rethrow() {
-  try {
-    throw;
-  } catch (const c10::OutOfMemoryError&) {
-    throw;
-  } catch (const c10::Error& error) {
-    if constexpr (kTarget == c10::DeviceType::CPU) throw;  // "cpu" in a message means the host
-    const std::string text = in_flagos_words(error.msg());
-    if (text == error.msg()) throw;
-    rethrow_as<c10::IndexError>(error, text);
-    rethrow_as<c10::ValueError>(error, text);
-    rethrow_as<c10::TypeError>(error, text);
-    rethrow_as<c10::NotImplementedError>(error, text);
-    if (typeid(error) == typeid(c10::Error)) throw c10::Error(text, error.backtrace(), error.caller());
-    throw;
-  }
 }
 
 void Call::complain() const {

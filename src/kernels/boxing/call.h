@@ -51,9 +51,6 @@ class Call {
   // The flagos tensor whose alias this is; null where it is nobody's.
   const at::Tensor* original(const at::Tensor& target) const;
 
-  // Throws the exception in flight again, with flagos' name in place of the target's.
-  [[noreturn]] static void rethrow();
-
  private:
   struct Seen {
     const at::Tensor* flagos;
@@ -73,7 +70,7 @@ class Call {
 std::optional<at::Generator> target_generator_of(const std::optional<at::Generator>& flagos);
 
 inline c10::Device target_device_of(c10::Device device) {
-  return device.type() == kFlagos ? as_target(device, kTarget) : device;
+  return device.type() == kFlagos ? as_target(started(device), kTarget) : device;
 }
 
 }  // namespace torch_fl::boxing

@@ -22,4 +22,9 @@ constexpr bool takes_host_tensors(std::string_view name) {
   return false;
 }
 
+// Kernels that need no tensor of the target (Direct in typed.h): the lists of optimizers and gradient clipping.
+constexpr bool takes_lists_directly(std::string_view name) {
+  return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_ad") || name.starts_with("aten::_fused_sgd");
+}
+
 }  // namespace torch_fl::boxing

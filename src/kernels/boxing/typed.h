@@ -42,7 +42,7 @@ class Typed<Result(Arguments...)> final : public c10::OperatorKernel {
       }
     } catch (...) {
       (given.settle(call), ...);  // memory that was resized before the fault
-      call.rethrow();
+      rethrow_in_flagos_words();
     }
   }
 
@@ -72,6 +72,32 @@ class Typed<Result(Arguments...)> final : public c10::OperatorKernel {
   Route** const route_;
 };
 
+// Kernels for lists take the flagos tensors as they are: of each they use geometry and memory, and what else they need they ask
+// of PyTorch's operators, whatever the device. An optimizer's step so costs no alias for each of its tensors.
+template <class Signature>
+class Direct;
+
+template <class Result, class... Arguments>
+class Direct<Result(Arguments...)> final : public c10::OperatorKernel {
+ public:
+  using Redispatch = typename Typed<Result(Arguments...)>::Redispatch;
+
+  Direct(Redispatch redispatch, Route** route) : redispatch_(redispatch), route_(route) {}
+
+  Result operator()(Arguments... arguments) {
+    served(*route_);
+    try {
+      return redispatch_(kTargetKeys, std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      rethrow_in_flagos_words();
+    }
+  }
+
+ private:
+  const Redispatch redispatch_;
+  Route** const route_;
+};
+
 void add_kernel(KernelTable& table, const char* name, const char* overload, SlotKernel kernel);
 
 template <class Op>
@@ -80,10 +106,15 @@ void add(KernelTable& table) {
   constexpr Facts facts{Op::name, std::string_view(Op::schema_str).find("!)[]") != std::string_view::npos,
                         takes_host_tensors(Op::name)};
   auto** route = new Route*(nullptr);  // as long as the process
-  add_kernel(table, Op::name, Op::overload_name,
-             {c10::KernelFunction::makeFromUnboxedFunctor<false, Typed<Signature>>(
-                  std::make_unique<Typed<Signature>>(facts, &Op::redispatch, route)),
-              c10::impl::CppSignature::make<Signature>(), {}, route});
+  const auto kernel = [&] {
+    if constexpr (takes_lists_directly(Op::name))
+      return c10::KernelFunction::makeFromUnboxedFunctor<false, Direct<Signature>>(
+          std::make_unique<Direct<Signature>>(&Op::redispatch, route));
+    else
+      return c10::KernelFunction::makeFromUnboxedFunctor<false, Typed<Signature>>(
+          std::make_unique<Typed<Signature>>(facts, &Op::redispatch, route));
+  }();
+  add_kernel(table, Op::name, Op::overload_name, {kernel, c10::impl::CppSignature::make<Signature>(), {}, route});
 }
 
 }  // namespace torch_fl::boxing

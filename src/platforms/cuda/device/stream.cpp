@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include <c10/cuda/CUDAStream.h>
+
+#include <tuple>
+
 #include "on_device.h"
 
 namespace flagos::cuda {
@@ -16,8 +20,8 @@ flagos_status answer(cudaError_t error, const char* function, const char* attemp
 }  // namespace
 
 flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
-  return check(cudaDeviceGetStreamPriorityRange(least, greatest), "cudaDeviceGetStreamPriorityRange",
-               "read the stream priorities");
+  std::tie(*least, *greatest) = c10::cuda::CUDAStream::priority_range();  // those of PyTorch's pools, which CUDA's exceed
+  return FLAGOS_SUCCESS;
 }
 
 flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out) {
