@@ -141,6 +141,12 @@ class Capabilities(Section):
     peer_copies: Literal[True] | Sentence = Field(description="copies from device to device")
     profiler: Literal[True] | Sentence = Field(description="the device's activities reach torch.profiler")
     memset_records: Literal[True] | Sentence = Field(description="of these activities, memset")
+    own_tracer: Literal[True] | Sentence = Field(description="the rows of that timeline are written by a tracer of ours")
+    own_allocator: Literal[True] | Sentence = Field(description="device and pinned memory come from allocators of ours")
+    cpu_rules: Literal[True] | Sentence = Field(description="kernels take, lay out and refuse what the CPU's kernels do")
+    index_checks: Literal[True] | Sentence = Field(description="an index out of range is an error that can be caught")
+    fork_after_count: Literal[True] | Sentence = Field(description="who has counted the devices may still be forked")
+    sole_accelerator: Literal[True] | Sentence = Field(description="PyTorch has no other accelerator available beside it")
     compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 

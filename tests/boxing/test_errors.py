@@ -1,5 +1,8 @@
 """Faults say what is wrong in PyTorch's words, name flagos and leave the tensors as they were."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -50,6 +53,21 @@ def test_the_kind_of_a_fault_is_kept():
         torch.sum(on(), 5)
     with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
         torch.bitwise_not(on())
+
+
+INDEX = """
+import torch
+x = torch.arange(4.0, device="flagos")
+x.index_select(0, torch.tensor([99], device="flagos"))
+torch.flagos.synchronize()
+"""
+
+
+def test_a_process_that_indexes_out_of_range_is_told():
+    """In a process of its own: on a card it is an assertion that ends the use of the card."""
+    done = subprocess.run([sys.executable, "-c", INDEX], capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "device-side assert" in done.stderr or "index out of range" in done.stderr, done.stderr
 
 
 def test_a_sparse_tensor_works_or_is_refused_in_one_sentence():

@@ -21,6 +21,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "capability(name): needs what the platform's table of capabilities may lack")
 
 
+def needing(capability, some, names):
+    """`names` as parameters of a test, of which `some` need a capability."""
+    mark = pytest.mark.capability(capability)
+    return [pytest.param(name, marks=mark) if name in some else name for name in names]
+
+
 @pytest.fixture(autouse=True)
 def _capable(request):
     for mark in request.node.iter_markers("capability"):

@@ -75,7 +75,7 @@ class Machine:
             return x.cpu().to(DEVICE)
         if name == "through pinned memory":
             return x.cpu().pin_memory().to(DEVICE, non_blocking=True)
-        there = x.to(f"{DEVICE}:{torch.flagos.device_count() - 1}", non_blocking=bool(p % 2))
+        there = x.to(f"{DEVICE}:{torch.flagos.device_count() - 1}", non_blocking=bool(p % 2), copy=True)
         return there.to(f"{DEVICE}:0")
 
     def step(self, name, i, j, p, q):

@@ -202,10 +202,17 @@ def test_only_eligible_tensors_are_cast():
         assert (cpu @ cpu).dtype == torch.float32
         assert torch.exp(cpu.half()).dtype == torch.float16
         assert (double @ double).dtype == torch.float64
-        assert (whole @ whole).dtype == torch.int64
+        assert whole.cumsum(0).dtype == torch.int64
     with torch.autocast("cpu", dtype=torch.bfloat16):
         x = torch.rand(3, 3, device=DEVICE)
         assert (x @ x).dtype == torch.float32 and (cpu @ cpu).dtype == torch.bfloat16
+
+
+@pytest.mark.capability("cpu_rules")
+def test_products_of_whole_numbers_are_not_cast():
+    whole = torch.ones(3, 3, dtype=torch.int64, device=DEVICE)
+    with torch.autocast(DEVICE, dtype=torch.float16):
+        assert (whole @ whole).dtype == torch.int64
 
 
 def test_in_place_and_out_variants_are_left_alone():

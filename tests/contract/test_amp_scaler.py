@@ -3,6 +3,9 @@
 import pytest
 import torch
 from torch import nn
+from torch_fl.evidence import capabilities
+
+from .conftest import needing
 
 DEVICE = "flagos"
 
@@ -131,7 +134,9 @@ def test_a_disabled_scaler_does_nothing():
     assert p.tolist() == [0.0] * 3
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize(
+    "dtype", needing("cpu_rules", {torch.bfloat16}, [torch.float32, torch.float64, torch.bfloat16])
+)
 def test_the_operators_behind_it(dtype):
     """The foreach check treats every list like the CPU: values, flag, empty tensors, strides."""
     grads = [torch.full((3,), 8.0, dtype=dtype), torch.ones(2, 3, dtype=dtype).t(), torch.empty(0, dtype=dtype)]
@@ -234,5 +239,7 @@ def test_training_equals_the_loop_by_hand_on_the_cpu(fast):
         good += 1
         scale, good = (scale * 2, 0) if good == 4 else (scale, good)
     assert scaler.get_scale() == scale
+    # Ten steps of 0.1 along gradients that other kernels round otherwise.
+    error = torch.finfo(fast).eps if capabilities.missing("native_kernels") is None else 1e-5
     for found, wanted in zip(model.parameters(), cpu.parameters(), strict=True):
-        torch.testing.assert_close(found.detach().cpu(), wanted.detach(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found.detach().cpu(), wanted.detach(), rtol=10 * error, atol=error)

@@ -7,6 +7,8 @@ import torch
 import torch.distributed.checkpoint as dcp
 from torch import nn
 
+from .conftest import needing
+
 DEVICE = "flagos"
 
 pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
@@ -145,15 +147,26 @@ def training(device):
     return net, optimizer
 
 
+def write_without_copying_ahead(state, path):
+    dcp.save(state, storage_writer=dcp.FileSystemWriter(path, per_thread_copy_ahead=0), no_dist=True)
+
+
+WRITERS = {
+    "default": lambda state, path: dcp.save(state, checkpoint_id=path, no_dist=True),
+    "without copying ahead": write_without_copying_ahead,
+}
+
+
 @pytest.mark.parametrize("target", ["cpu", DEVICE])
 @pytest.mark.parametrize("source", ["cpu", DEVICE])
-def test_distributed_checkpoint_in_one_process(tmp_path, source, target):
+@pytest.mark.parametrize("writer", needing("sole_accelerator", {"default"}, WRITERS))
+def test_distributed_checkpoint_in_one_process(tmp_path, source, target, writer):
     """Saved from one place and loaded into another, without a process group."""
     from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
     net, optimizer = training(source)
     weights, moments = get_state_dict(net, optimizer)
-    dcp.save({"net": weights, "optimizer": moments}, checkpoint_id=tmp_path / "c", no_dist=True)
+    WRITERS[writer]({"net": weights, "optimizer": moments}, tmp_path / "c")
     other, fresh = training(target)
     with torch.no_grad():
         for p in other.parameters():
@@ -183,7 +196,7 @@ def test_distributed_checkpoint_in_the_background(tmp_path):
 def test_distributed_checkpoints_become_plain_files(tmp_path):
     from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
 
-    dcp.save({"x": torch.arange(3.0, device=DEVICE)}, checkpoint_id=tmp_path / "c", no_dist=True)
+    write_without_copying_ahead({"x": torch.arange(3.0, device=DEVICE)}, tmp_path / "c")
     dcp_to_torch_save(tmp_path / "c", tmp_path / "x.pt")
     assert torch.load(tmp_path / "x.pt", map_location=DEVICE)["x"].tolist() == [0, 1, 2]
     torch.save({"x": torch.arange(3.0, device=DEVICE)}, tmp_path / "y.pt")

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from .conftest import needing
+
 DEVICE = "flagos"
 
 
@@ -67,7 +69,7 @@ PROTOCOLS = {
 }
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", needing("cpu_rules", {"matmul"}, PROTOCOLS))
 def test_python_protocols(name):
     """A4: Tensor's slots are PyTorch's own, so every Python protocol works as on the CPU."""
     x = torch.arange(4)

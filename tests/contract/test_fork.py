@@ -1,5 +1,7 @@
 """A child of a process that used the device: told what to do, never left to hang."""
 
+import pytest
+
 FORK = """
 import os, sys, torch
 {before}
@@ -12,6 +14,8 @@ if pid == 0:
     except RuntimeError as error:
         print(str(error).splitlines()[0], flush=True)
         status = 3
+    except BaseException as error:
+        print(repr(error), flush=True)
     finally:
         os._exit(status)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
@@ -54,6 +58,7 @@ def test_cpu_work_goes_on_in_the_child(python):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.capability("fork_after_count")
 def test_a_fork_before_first_use_is_fine(python):
     done = fork(
         python,

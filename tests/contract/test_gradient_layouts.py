@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .conftest import needing
+
 DEVICE = "flagos"
 
 LAYERS = {
@@ -133,7 +135,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("gradient", [expanded, partly_expanded, transposed, strided], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", needing("cpu_rules", {"sdpa"}, FUNCTIONS))
 def test_functions_of_two_tensors(name, gradient):
     """B2: the same for the functions under the layers, with operands that are not contiguous either."""
     function, *shapes = FUNCTIONS[name]

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch_fl.evidence import capabilities
 
 DEVICE = "flagos"
 
@@ -52,19 +53,23 @@ OPTIMIZERS = {
 }
 
 
+# Other kernels round otherwise, and an optimizer that divides by a small gradient's size makes more of it.
+ERROR = 1e-4 if capabilities.missing("native_kernels") is None else 1e-5
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_training_equals_the_cpu(name):
     reference, model = network(), network()
     wanted = train(reference, "cpu", OPTIMIZERS[name])
     found = train(model, DEVICE, OPTIMIZERS[name])
-    assert found == pytest.approx(wanted, rel=1e-5)
+    assert found == pytest.approx(wanted, rel=ERROR)
     for p, q in zip(reference.parameters(), model.parameters(), strict=True):
-        torch.testing.assert_close(q.detach().cpu(), p.detach(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(q.detach().cpu(), p.detach(), rtol=10 * ERROR, atol=ERROR)
 
 
 def test_an_optimizer_made_before_moving_still_trains():
     assert train(network(), DEVICE, OPTIMIZERS["sgd"], move_after=True) == pytest.approx(
-        train(network(), "cpu", OPTIMIZERS["sgd"]), rel=1e-5
+        train(network(), "cpu", OPTIMIZERS["sgd"]), rel=ERROR
     )
 
 

@@ -16,6 +16,14 @@ def _clean():
     torch.flagos.empty_cache()
 
 
+def products(stream=None):
+    """A product forward and backward, after which a library of products has the memory that it works with on `stream`."""
+    with torch.flagos.stream(stream):
+        x = torch.ones(2, 2, device=DEVICE, requires_grad=True)
+        (x @ x).sum().backward()
+    torch.flagos.synchronize()
+
+
 def limit(size):
     """Let the process hold `size` bytes from now on, beside what it holds."""
     total = torch.flagos.mem_get_info()[1]
@@ -59,6 +67,7 @@ def test_names_of_the_exception():
 
 
 def test_a_failed_step_can_be_repeated_with_less():
+    products()
     limit(40 * MIB)
     w = torch.ones(1024, 1024, device=DEVICE, requires_grad=True)
 
@@ -87,8 +96,9 @@ def test_the_cache_is_given_back_before_giving_up():
 
 def test_blocks_that_a_stream_still_uses_are_waited_for():
     """Memory that record_stream holds counts as used until the stream is done, and then it is free again."""
-    limit(64 * MIB)
     s = torch.flagos.Stream()
+    products(s)
+    limit(64 * MIB)
     x = block(40)
     s.wait_stream(torch.flagos.current_stream())
     with torch.flagos.stream(s):

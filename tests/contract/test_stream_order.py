@@ -6,25 +6,14 @@ import threading
 import pytest
 import torch
 
+from .slow import ones, side, slow
+
 DEVICE = "flagos"
-
-SIZE = 500
-
-
-def slow(start, times=6):
-    """A result that takes some tenths of a second; on a side stream the call itself returns at once."""
-    factor = torch.full((SIZE, SIZE), 1.0 / SIZE, device=start.device)
-    for _ in range(times):
-        start = start @ factor
-    return start
-
-
-def ones():
-    return torch.ones(SIZE, SIZE, device=DEVICE)
 
 
 @pytest.fixture
 def streams():
+    side()  # is measured before the first of them has work
     pair = torch.flagos.Stream(), torch.flagos.Stream()
     yield pair
     for s in pair:
@@ -44,7 +33,7 @@ def test_the_order_inside_a_stream_is_that_of_the_calls(streams):
 def test_an_event_orders_two_streams(streams):
     """G4: the reported lines: long work on one, wait_event on the other, and the reader sees the result."""
     a, b = streams
-    target = torch.zeros(SIZE, SIZE, device=DEVICE)
+    target = torch.zeros(side(), side(), device=DEVICE)
     event = torch.flagos.Event()
     with torch.flagos.stream(a):
         target.copy_(slow(ones()))
@@ -56,7 +45,7 @@ def test_an_event_orders_two_streams(streams):
     assert pending, "the work is too short to show anything"
     b.synchronize()
     assert event.query()
-    torch.testing.assert_close(read.cpu(), torch.full((SIZE, SIZE), 2.0))
+    torch.testing.assert_close(read.cpu(), torch.full((side(), side()), 2.0))
 
 
 def test_an_event_marks_the_moment_of_its_recording(streams):
@@ -103,7 +92,7 @@ def test_a_chain_over_three_streams():
         with torch.flagos.stream(s):
             x = slow(x, 3) + 1
     streams[-1].synchronize()
-    torch.testing.assert_close(x.cpu(), torch.full((SIZE, SIZE), 4.0), rtol=1e-4, atol=0)  # a step left out is 1
+    torch.testing.assert_close(x.cpu(), torch.full((side(), side()), 4.0), rtol=1e-4, atol=0)  # a step left out is 1
     assert all(s.query() for s in streams)
 
 
@@ -127,7 +116,7 @@ def test_events_order_two_devices():
         b.wait_event(event)
         y = x.to("flagos:1", non_blocking=True) + 1
     b.synchronize()
-    torch.testing.assert_close(y.cpu(), torch.full((SIZE, SIZE), 2.0))
+    torch.testing.assert_close(y.cpu(), torch.full((side(), side()), 2.0))
     assert torch.flagos.current_device() == 0
 
 
@@ -217,7 +206,7 @@ def test_urgent_work_is_computed_right():
             results.append(slow(ones(), 2))
     torch.flagos.synchronize()
     for r in results:
-        torch.testing.assert_close(r.cpu(), torch.ones(SIZE, SIZE))
+        torch.testing.assert_close(r.cpu(), torch.ones(side(), side()))
 
 
 def test_record_stream_keeps_the_block_until_the_reader_is_done(streams):
@@ -232,7 +221,7 @@ def test_record_stream_keeps_the_block_until_the_reader_is_done(streams):
     x.record_stream(b)
     del x
     assert not b.query()
-    again = torch.zeros(SIZE, SIZE, device=DEVICE)
+    again = torch.zeros(side(), side(), device=DEVICE)
     assert again.data_ptr() != address
     b.synchronize()
     assert read.unique().tolist() == [2] and kept is not None
@@ -250,7 +239,7 @@ def test_views_and_storages_are_recorded_too(streams):
     view.record_stream(s)
     del base, view
     gc.collect()
-    filler = [torch.zeros(SIZE, SIZE, device=DEVICE) for _ in range(4)]
+    filler = [torch.zeros(side(), side(), device=DEVICE) for _ in range(4)]
     s.synchronize()
     assert read.unique().tolist() == [2] and len(filler) == 4 and kept is not None
 
@@ -261,7 +250,7 @@ def test_threads_with_streams_of_their_own():
 
     def work(number):
         with torch.flagos.stream(torch.flagos.Stream()):
-            x = torch.full((SIZE, SIZE), float(number), device=DEVICE)
+            x = torch.full((side(), side()), float(number), device=DEVICE)
             results[number] = slow(x, 3).mean().item()
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]

@@ -102,7 +102,8 @@ def test_threads_that_begin_together_all_find_the_device(python):
 
 PRESSURE = """
 import random, threading, torch
-LIMIT = 48 << 20
+LIMIT = 48 << 20  # of a card, a fraction of its memory
+torch.flagos.set_per_process_memory_fraction(min(1.0, LIMIT / torch.flagos.mem_get_info()[1]))
 refused, failures, freed = [0] * 8, [], threading.Condition()
 def fill(size, mark):
     block = torch.full((size,), mark, dtype=torch.uint8, device="flagos")

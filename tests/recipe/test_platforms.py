@@ -36,6 +36,12 @@ native_kernels = true
 peer_copies = true
 profiler = true
 memset_records = true
+own_tracer = true
+own_allocator = true
+cpu_rules = true
+index_checks = true
+fork_after_count = true
+sole_accelerator = true
 compile = "not tried"
 collectives = true
 

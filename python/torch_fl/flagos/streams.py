@@ -115,6 +115,11 @@ class Event(torch.Event):
             raise RuntimeError("Both events must be completed before calculating elapsed time.")
         return _C.event_elapsed(self.event_id, end.event_id)
 
+    @property
+    def flagos_event(self) -> int:
+        """The platform's own handle, as an integer; 0 until the event is recorded."""
+        return self.event_id
+
     def ipc_handle(self) -> bytes:
         """Not supported.
 
@@ -179,7 +184,8 @@ def default_stream(device: DeviceLike = None) -> Stream:
 
 def is_current_stream_capturing() -> bool:
     """Whether the current stream records a graph instead of running its work; this device has no graphs."""
-    return current_stream().is_capturing()
+    stream = current_stream()
+    return stream.is_capturing() if hasattr(stream, "is_capturing") else False  # PyTorch before 2.12 cannot be asked
 
 
 def set_stream(stream: torch.Stream | None) -> None:

@@ -51,6 +51,12 @@ native_kernels = "there are none"
 peer_copies = true
 profiler = "there is none"
 memset_records = "there are none"
+own_tracer = "there are none"
+own_allocator = true
+cpu_rules = true
+index_checks = true
+fork_after_count = true
+sole_accelerator = true
 compile = "not tried"
 collectives = "not tried"
 

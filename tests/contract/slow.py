@@ -1,0 +1,43 @@
+"""Work that keeps a device busy long enough to be seen, however fast the device is: products of matrices of ones."""
+
+from functools import cache
+from time import perf_counter
+
+import torch
+
+DEVICE = "flagos"
+
+# Long beside the moment in which a call queues work and returns, and short enough for many of them.
+ONE_PRODUCT = 2e-3  # seconds
+LARGEST = 16384
+
+
+@cache
+def side():
+    """The smallest power of two whose square matrices take that long to multiply. Powers of two, since sums are exact then."""
+    size = 512
+    while size < LARGEST and _seconds(size) < ONE_PRODUCT:
+        size *= 2
+    return size
+
+
+def _seconds(size):
+    x = torch.ones(size, size, device=DEVICE)
+    x @ x  # whatever the first call sets up
+    torch.flagos.synchronize()
+    start = perf_counter()
+    x @ x
+    torch.flagos.synchronize()
+    return perf_counter() - start
+
+
+def ones():
+    return torch.ones(side(), side(), device=DEVICE)
+
+
+def slow(start, times=6):
+    """`start`, a matrix of :func:`ones`, through that many products that leave it as it is; on a side stream this returns at once."""
+    factor = torch.full((side(), side()), 1.0 / side(), device=start.device)
+    for _ in range(times):
+        start = start @ factor
+    return start
