@@ -1,4 +1,8 @@
-"""torch.profiler with a device timeline, where the platform has a tracer; a CPU timeline without a word where it has none."""
+"""torch.profiler with a device timeline, where the platform has a tracer; a CPU timeline without a word where it has none.
+
+What a timeline says is asked of every platform. How its rows are named, and how the tracer itself behaves, is ours to
+decide only where the tracer is ours (capability `own_tracer`).
+"""
 
 import json
 
@@ -20,6 +24,7 @@ def said(done):
 
 without = capabilities.missing("profiler")
 traced = pytest.mark.skipif(without is not None, reason=without or "")
+own_tracer = pytest.mark.capability("own_tracer")
 
 
 def work(device=DEVICE):
@@ -54,6 +59,11 @@ DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = ("privateuse1_runtime", "privateuse1_driver")
 
 
+def kinds(names):
+    """"Memcpy HtoD" and the like: some tracers add what kind of memory it was."""
+    return {name.partition(" (")[0] for name in names}
+
+
 def test_a_profile_of_the_device_shows_the_operators(profiled):
     assert {"aten::mm", "aten::relu"} <= {event.key for event in profiled.key_averages()}
 
@@ -75,9 +85,7 @@ def test_a_platform_without_tracer_profiles_the_cpu_in_silence(python):
 @traced
 def test_device_work_has_device_time(profiled):
     work = [event for event in profiled.events() if event.device_type == DeviceType.PrivateUse1]
-    names = {event.name for event in work}
-    assert {"Memcpy HtoD", "Memcpy DtoH"} <= names
-    assert all(event.device_time_total > 0 for event in work if event.name.startswith("Memcpy"))
+    assert {"Memcpy HtoD", "Memcpy DtoH"} <= kinds(event.name for event in work if event.device_time_total > 0)
 
 
 @traced
@@ -112,19 +120,21 @@ def test_device_work_lies_inside_the_profile_on_its_clock(trace):
     first = min(event["ts"] for event in cpu)
     (end,) = (event["ts"] for event in trace if event.get("name") == "Record Window End")
     work = slices(trace, *DEVICE_WORK)
-    assert work
-    assert all(first <= event["ts"] and event["ts"] + event["dur"] <= end for event in work)
+    timed = [event for event in work if event["ts"]]  # CUPTI's way to say that it could not take the time is zero
+    assert timed and (timed == work or capabilities.missing("own_tracer"))
+    assert all(first <= event["ts"] and event["ts"] + event["dur"] <= end for event in timed)
 
 
 @traced
 def test_every_copy_has_its_bytes_device_and_stream(trace):
     copies = slices(trace, "gpu_memcpy")
-    assert {event["name"] for event in copies if event["args"]["bytes"] == SIZE} >= {"Memcpy HtoD", "Memcpy DtoH"}
+    assert kinds(event["name"] for event in copies if event["args"]["bytes"] == SIZE) >= {"Memcpy HtoD", "Memcpy DtoH"}
     for event in copies:
         assert (event["pid"], event["tid"]) == (event["args"]["device"], event["args"]["stream"])
 
 
 @traced
+@own_tracer
 def test_arrows_lead_from_calls_to_the_work_that_they_queued(trace):
     starts = {event["id"]: event for event in trace if event.get("ph") == "s" and event.get("cat") == "ac2g"}
     ends = [event for event in trace if event.get("ph") == "f" and event.get("cat") == "ac2g"]
@@ -138,7 +148,15 @@ def test_arrows_lead_from_calls_to_the_work_that_they_queued(trace):
 
 
 @traced
-def test_device_work_carries_the_id_of_the_operator_that_made_it(trace):
+def test_copies_carry_the_id_of_the_operator_that_made_them(trace):
+    operators = {event["args"]["External id"]: event for event in slices(trace, "cpu_op")}
+    makers = {operators[work["args"]["External id"]]["name"] for work in slices(trace, "gpu_memcpy")}
+    assert makers and makers <= {"aten::copy_", "aten::_copy_from", "aten::_to_copy", "aten::to"}
+
+
+@traced
+@own_tracer
+def test_device_work_lies_behind_the_call_of_the_operator_that_made_it(trace):
     operators = {event["args"]["External id"]: event for event in slices(trace, "cpu_op")}
     for work in slices(trace, "gpu_memcpy"):
         operator = operators[work["args"]["External id"]]
@@ -149,6 +167,7 @@ def test_device_work_carries_the_id_of_the_operator_that_made_it(trace):
 
 
 @traced
+@own_tracer
 def test_an_annotation_spans_the_work_that_was_done_for_it(trace):
     (span, *_) = slices(trace, "gpu_user_annotation")
     assert span["name"] == "my step"
@@ -164,6 +183,7 @@ def test_names_are_fit_for_reading(trace):
 
 
 @traced
+@own_tracer
 def test_the_devices_and_streams_have_rows_with_names(trace):
     labels = {event["pid"]: event["args"]["labels"] for event in trace if event.get("name") == "process_labels"}
     assert labels[0] == "flagos:0"
@@ -244,6 +264,7 @@ WITH_DEVICE, CPU_ONLY = PROGRAM.replace("DEVICE", "'flagos'"), PROGRAM.replace("
 
 
 @traced
+@own_tracer
 def test_the_vendors_library_is_opened_by_the_first_session_that_needs_it(python):
     done = python(WITH_DEVICE)
     assert done.stdout.split() == ["0", "True", "True"]
@@ -251,6 +272,7 @@ def test_the_vendors_library_is_opened_by_the_first_session_that_needs_it(python
 
 
 @traced
+@own_tracer
 def test_a_cpu_profile_opens_nothing(python):
     done = python(CPU_ONLY, FLAGOS_TRACE="1")
     assert done.stdout.split() == ["0", "False", "False"]
@@ -258,6 +280,7 @@ def test_a_cpu_profile_opens_nothing(python):
 
 
 @traced
+@own_tracer
 def test_the_log_tells_set_up_and_session(python):
     lines = [line for line in python(WITH_DEVICE, FLAGOS_TRACE="1").stderr.splitlines() if line.startswith("[flagos trace] ")]
     assert len(lines) == 3
@@ -266,6 +289,7 @@ def test_the_log_tells_set_up_and_session(python):
 
 
 @traced
+@own_tracer
 def test_a_missing_library_gives_a_sentence_and_a_cpu_timeline(python, tmp_path):
     done = python(WITH_DEVICE, FLAGOS_TRACER_LIBRARY=str(tmp_path / "libnothing.so"))
     assert done.stdout.split()[2] == "False"
@@ -275,6 +299,7 @@ def test_a_missing_library_gives_a_sentence_and_a_cpu_timeline(python, tmp_path)
 
 
 @traced
+@own_tracer
 def test_the_variable_of_earlier_versions_still_names_the_library(python, tmp_path):
     done = python(WITH_DEVICE, warn=True, FLAGOS_MUPTI_LIBRARY=str(tmp_path / "libnothing.so"))
     assert "FLAGOS_MUPTI_LIBRARY is now called FLAGOS_TRACER_LIBRARY" in done.stderr
@@ -282,6 +307,7 @@ def test_the_variable_of_earlier_versions_still_names_the_library(python, tmp_pa
 
 
 @traced
+@own_tracer
 def test_a_wrong_library_gives_a_sentence_and_a_cpu_timeline(python):
     with open("/proc/self/maps") as maps:
         wrong = next(line.split()[-1] for line in maps if line.rstrip().endswith("/libc10.so"))

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from torch_fl import _C
 
 DEVICE = "flagos"
 
@@ -44,6 +45,7 @@ def test_none_sends_an_operator_to_the_cpu(python, tmp_path):
     (tmp_path / "my.conf").write_text("add.Tensor = none\n")
     code = """
         import torch
+from torch_fl import _C
         from torch_fl import _C
         x = torch.ones(3, device="flagos")
         assert torch.add(x, x).tolist() == [2, 2, 2]
@@ -188,6 +190,7 @@ def test_a_file_that_is_none_stops_the_import(python, tmp_path, name):
     python(
         f"""
         import torch
+from torch_fl import _C
         assert torch.ones(2).sum().item() == 2
         try:
             torch.ones(2, device="flagos")

@@ -116,10 +116,11 @@ def operators():
     """Names, without ``aten::``, of the operators whose schema says that a result aliases an argument."""
     for name in sorted(torch._C._dispatch_get_all_op_names()):
         base, _, overload = name.removeprefix("aten::").partition(".")
-        if name.startswith("aten::") and any(
-            r.alias_info is not None and not r.alias_info.is_write
-            for r in torch._C._get_schema(f"aten::{base}", overload).returns
-        ):
+        if not name.startswith("aten::"):
+            continue
+        schema = torch._C._get_schema(f"aten::{base}", overload)
+        named = "Dimname" in str(schema)  # an older PyTorch has dimensions with names, which it tried and gave up
+        if not named and any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns):
             yield f"{base}.{overload}" if overload else base
 
 

@@ -185,7 +185,7 @@ def default_stream(device: DeviceLike = None) -> Stream:
 def is_current_stream_capturing() -> bool:
     """Whether the current stream records a graph instead of running its work; this device has no graphs."""
     stream = current_stream()
-    return stream.is_capturing() if hasattr(stream, "is_capturing") else False  # PyTorch before 2.12 cannot be asked
+    return stream.is_capturing() if hasattr(stream, "is_capturing") else False  # an older PyTorch does not ask streams
 
 
 def set_stream(stream: torch.Stream | None) -> None:
