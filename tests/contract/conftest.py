@@ -21,6 +21,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "capability(name): needs what the platform's table of capabilities may lack")
 
 
+def said(done):
+    """What a program wrote to stderr; PyTorch's profiler itself announces start and stop there (lines with USDT)."""
+    return [line for line in done.stderr.splitlines() if not line.startswith("USDT:")]
+
+
 def needing(capability, some, names):
     """`names` as parameters of a test, of which `some` need a capability."""
     mark = pytest.mark.capability(capability)
