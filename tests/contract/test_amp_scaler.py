@@ -196,8 +196,10 @@ def test_parameters_on_two_devices(bad_on):
 @pytest.mark.parametrize("mode", ["plain", "foreach", "fused"])
 def test_every_implementation_of_an_optimizer_skips_bad_steps(kind, mode):
     p = _parameter()
-    optimizer = kind([p], lr=0.5, foreach=mode == "foreach", fused=mode == "fused")
-    assert getattr(optimizer, "_step_supports_amp_scaling", False) == (mode == "fused")
+    how = {"lr": 0.5, "foreach": mode == "foreach", "fused": mode == "fused"}
+    optimizer, on_cpu = kind([p], **how), kind([nn.Parameter(torch.ones(3))], **how)
+    scales = [getattr(o, "_step_supports_amp_scaling", False) for o in (optimizer, on_cpu)]
+    assert scales[0] == scales[1] and (kind is torch.optim.Adagrad or scales[0] == (mode == "fused"))
     scaler = _scaler()
     _step(scaler, optimizer, (p * 2).sum())
     after_one = p.detach().cpu()
