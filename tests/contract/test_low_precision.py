@@ -12,15 +12,20 @@ pytestmark = pytest.mark.capability("low_precision")
 
 @pytest.fixture
 def decoded(served):
-    """``decoded("mm")``: the slot served the operator since the last call, once, and the BF16 kernel behind it once."""
+    """``decoded("mm")``: since the counts were reset, the slot served the operator, and one kernel the BF16 product."""
+    from torch_fl import _C
+    from torch_fl.evidence import capabilities
+
+    own = set(capabilities.platform()["kernels"]["slots"]) & set(_C.known_slots()) - {"host"}
 
     def check(operator, inner=None):
         backends = served.backends(operator) | served.backends(inner or operator)
         assert "low_precision" in served.backends(operator) and backends - {"low_precision"}, backends
         assert served.calls(operator) + (served.calls(inner) if inner else 0) == 2
+        if own:
+            assert not [op for op, backend in _C.dispatch_counts() if backend == "cpu"], "a copy to the host"
         served.clear()
 
-    served.clear()
     return check
 
 
