@@ -31,7 +31,7 @@ def test_layouts(layout, dtype):
     equal(torch.bmm(*batches[:2]), expected(torch.bmm, *batches[2:]))
 
 
-@pytest.mark.parametrize("shape", [(6, 8), (1, 8), (6, 2), (1, 2), (2, 2), (0, 8), (6, 0)])
+@pytest.mark.parametrize("shape", [(6, 8), (1, 8), (6, 2), (1, 2), (2, 2), (0, 8)])
 def test_packed_matrices_of_every_shape(shape):
     """The last dimension is half as long as the matrix is wide; transposed, the pairs turn with it."""
     rows, columns = shape
