@@ -141,6 +141,10 @@ class Capabilities(Section):
     peer_copies: Literal[True] | Sentence = Field(description="copies from device to device")
     profiler: Literal[True] | Sentence = Field(description="the device's activities reach torch.profiler")
     memset_records: Literal[True] | Sentence = Field(description="of these activities, memset")
+    low_precision: Literal[True] | Sentence = Field(
+        description="FP8 and packed FP4 matrices are multiplied; true builds src/kernels/low_precision"
+    )
+    tf32: Literal[True] | Sentence = Field(description="products of float32 in TF32, where PyTorch's switches allow it")
     compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 

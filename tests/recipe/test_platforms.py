@@ -36,6 +36,8 @@ native_kernels = true
 peer_copies = true
 profiler = true
 memset_records = true
+low_precision = true
+tf32 = true
 compile = "not tried"
 collectives = true
 

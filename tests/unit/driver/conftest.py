@@ -51,6 +51,8 @@ native_kernels = "there are none"
 peer_copies = true
 profiler = "there is none"
 memset_records = "there are none"
+low_precision = "not tried"
+tf32 = "there is none"
 compile = "not tried"
 collectives = "not tried"
 
