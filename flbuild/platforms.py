@@ -145,8 +145,11 @@ class Capabilities(Section):
     own_allocator: Literal[True] | Sentence = Field(description="device and pinned memory come from allocators of ours")
     cpu_rules: Literal[True] | Sentence = Field(description="kernels take, lay out and refuse what the CPU's kernels do")
     index_checks: Literal[True] | Sentence = Field(description="an index out of range is an error that can be caught")
-    fork_after_count: Literal[True] | Sentence = Field(description="who has counted the devices may still be forked")
     sole_accelerator: Literal[True] | Sentence = Field(description="PyTorch has no other accelerator available beside it")
+    low_precision: Literal[True] | Sentence = Field(
+        description="FP8 and packed FP4 matrices are multiplied; true builds src/kernels/low_precision"
+    )
+    tf32: Literal[True] | Sentence = Field(description="products of float32 in TF32, where PyTorch's switches allow it")
     compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 

@@ -17,6 +17,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/CppSignature.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/infer_schema.h>
 
 #include <algorithm>
@@ -69,11 +70,18 @@ struct KernelTraits {
   void (*chosen)() = nullptr;  // called once, when the routing table gives the operator to this kernel
 };
 
+// The route of an operator that has a kernel in front of it; the function is not valid where nothing serves the operator here.
+struct Rest {
+  std::optional<c10::OperatorHandle> op;
+  c10::KernelFunction function;
+};
+
 struct SlotKernel {
   c10::KernelFunction function;
   std::optional<c10::impl::CppSignature> signature;  // of a typed function: PyTorch compares it with the other kernels'
   KernelTraits traits;
   Route** route;  // where the kernel finds its counter
+  Rest* rest = nullptr;  // of a kernel in front of the route: where it passes calls on to
 };
 
 // All tensors of a call lie on one device of ours. Only a tensor without dimensions may be the CPU's, to be read: what calls
@@ -139,6 +147,22 @@ struct CountedKernel<name, function, Result(Arguments...)> {
   }
 };
 
+// A kernel for a kind of call that other kernels do not know, whatever the route of its operator is: it gets every call, and
+// passes on what `Takes` does not want, at the price of that question. Routing files do not name it.
+template <OperatorName name, class Takes, auto* function, class Signature = std::remove_pointer_t<decltype(function)>>
+struct FrontKernel;
+
+template <OperatorName name, class Takes, auto* function, class Result, class... Arguments>
+struct FrontKernel<name, Takes, function, Result(Arguments...)> {
+  using Counted = CountedKernel<name, function>;
+  static inline Rest rest;
+  static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
+    if (__builtin_expect(Takes()(arguments...), 0)) return Counted::call(std::forward<Arguments>(arguments)...);
+    TORCH_CHECK_NOT_IMPLEMENTED(rest.function.isValid(), "flagos: aten::", name.text, " has no kernel here for these data types");
+    return rest.function.template call<Result, Arguments...>(*rest.op, keys, std::forward<Arguments>(arguments)...);
+  }
+};
+
 class KernelTable {
  public:
   virtual ~KernelTable() = default;
@@ -151,6 +175,14 @@ class KernelTable {
     add(name.text, SlotKernel{c10::KernelFunction::makeFromUnboxedFunction(
                                   c10::CompileTimeFunctionPointer<Signature, &Counted::call>()),
                               c10::impl::CppSignature::make<Signature>(), traits, &Counted::route});
+  }
+
+  template <OperatorName name, class Takes, auto* function>
+  void add_front() {
+    using Front = FrontKernel<name, Takes, function>;
+    using Call = std::remove_pointer_t<decltype(&Front::call)>;
+    add(name.text, SlotKernel{c10::KernelFunction::makeFromUnboxedFunction(c10::CompileTimeFunctionPointer<Call, &Front::call>()),
+                              c10::impl::CppSignature::make<Call>(), {}, &Front::Counted::route, &Front::rest});
   }
 };
 

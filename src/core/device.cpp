@@ -8,6 +8,8 @@
 #include <mutex>
 
 #include "platform.h"
+#include "target_generator.h"
+#include "torch_device.h"
 
 namespace torch_fl {
 namespace {
@@ -27,6 +29,7 @@ void initialize() {
   std::lock_guard<std::mutex> lock(first_use);
   if (state.load() == State::ready) return;
   check(platform().initialize(), "initialise the device");
+  if (torch_device()) seed_target_generators();
   pthread_atfork(nullptr, nullptr, in_child_after_fork);
   state.store(State::ready);
 }

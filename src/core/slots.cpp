@@ -20,12 +20,15 @@ constexpr std::string_view kPrefix = "libtorch_fl_", kSuffix = ".so", kPlatforms
 class Slot final : public KernelTable {
  public:
   void add(const char* op, SlotKernel kernel) override {
-    TORCH_CHECK(kernels_.emplace(op, std::move(kernel)).second, "flagos: two kernels for ", op, " in one slot");
+    auto& kernels = kernel.rest ? fronts_ : kernels_;
+    TORCH_CHECK(kernels.emplace(op, std::move(kernel)).second, "flagos: two kernels for ", op, " in one slot");
   }
   const std::map<std::string, SlotKernel>& kernels() const { return kernels_; }
+  const std::map<std::string, SlotKernel>& fronts() const { return fronts_; }
+  bool has_routes() const { return !kernels_.empty() || fronts_.empty(); }
 
  private:
-  std::map<std::string, SlotKernel> kernels_;
+  std::map<std::string, SlotKernel> kernels_, fronts_;
 };
 
 // Slot and file of what has been loaded; a start that failed may be tried again.
@@ -92,10 +95,22 @@ const SlotKernel* find_kernel(const std::string& slot, const std::string& op) {
   return kernel == found->second.kernels().end() ? nullptr : &kernel->second;
 }
 
+std::pair<std::string, const SlotKernel*> find_front(const std::string& op) {
+  std::pair<std::string, const SlotKernel*> found{"", nullptr};
+  for (const auto& [name, slot] : slots()) {
+    const auto front = slot.fronts().find(op);
+    if (front == slot.fronts().end()) continue;
+    TORCH_CHECK(!found.second, "flagos: slots '", found.first, "' and '", name, "' both want to stand in front of ", op,
+                "; remove the package of one");
+    found = {name, &front->second};
+  }
+  return found;
+}
+
 std::vector<std::string> known_slots() {
   std::vector<std::string> names;
   for (const auto& [name, slot] : slots())
-    if (name != kOwnSlot) names.push_back(name);
+    if (name != kOwnSlot && slot.has_routes()) names.push_back(name);
   names.push_back(kOwnSlot);
   return names;
 }

@@ -34,6 +34,8 @@ namespace {
 
 using c10::DispatchKey;
 
+constexpr const char* kFrontOrigin = "in front of every route";
+
 void record_stream(at::Tensor& self, c10::Stream stream) { allocator().recordStream(self.storage().data_ptr(), stream); }
 
 // Lets `parameter.data = tensor` and Module.to() move parameters between the CPU and flagos in place.
@@ -67,12 +69,31 @@ void register_copy_of_lazy_bits() {
   registrations("aten", DispatchKey::Negative).impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
-// Gives an operator to the CPU's kernel where that can serve it.
-void register_host_kernel(torch::Library& m, const c10::OperatorHandle& op, const std::string& origin) {
-  if (!claimed(op)) return;
+// Puts what serves an operator into PyTorch's table, behind the kernel that wants to see its calls first.
+void register_kernel(const c10::OperatorHandle& op, c10::KernelFunction kernel,
+                     std::optional<c10::impl::CppSignature> signature, std::string backend) {
   const std::string name = short_name(op.operator_name());
-  route(name, "cpu", origin);
-  m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op)));
+  if (const auto [slot, front] = find_front(name); front) {
+    *front->route = route(name, slot, kFrontOrigin);
+    *front->rest = {op, std::move(kernel)};
+    kernel = front->function;
+    signature = front->signature;
+    backend = slot;
+  }
+  if (!kernel.isValid()) return;
+  static auto* kept = new std::vector<c10::RegistrationHandleRAII>();
+  kept->push_back(c10::Dispatcher::singleton().registerImpl(op.operator_name(), DispatchKey::PrivateUse1, std::move(kernel),
+                                                            std::move(signature), nullptr, "torch_fl slot " + backend));
+}
+
+// Gives an operator to the CPU's kernel where that can serve it.
+void register_host_kernel(const c10::OperatorHandle& op, const std::string& origin) {
+  c10::KernelFunction kernel;
+  if (claimed(op)) {
+    route(short_name(op.operator_name()), "cpu", origin);
+    kernel = c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op));
+  }
+  register_kernel(op, std::move(kernel), std::nullopt, "cpu");
 }
 
 [[noreturn]] void no_such_kernel(const RouteRequest& request, const std::string& slot) {
@@ -104,9 +125,9 @@ std::vector<ChainStep> resolved(const c10::OperatorHandle& op, const RouteReques
 }
 
 // A kernel that serves every call stands in PyTorch's table itself; else the chain does.
-void register_route(torch::Library& m, const c10::OperatorHandle& op, const RouteRequest& request) {
+void register_route(const c10::OperatorHandle& op, const RouteRequest& request) {
   auto steps = resolved(op, request);
-  if (steps.empty()) return register_host_kernel(m, op, request.origin);
+  if (steps.empty()) return register_host_kernel(op, request.origin);
   if (is_composite(op)) {
     static auto& above = registrations("aten", DispatchKey::AutogradPrivateUse1);
     const bool differentiable = std::all_of(steps.begin(), steps.end(),
@@ -114,16 +135,11 @@ void register_route(torch::Library& m, const c10::OperatorHandle& op, const Rout
     above.impl(request.op.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CompositeRoute>(differentiable)));
   }
   const ChainStep& first = steps.front();
-  if (first.conditions.empty() && !first.kernel->traits.may_decline) {
-    static auto* kept = new std::vector<c10::RegistrationHandleRAII>();
-    kept->push_back(c10::Dispatcher::singleton().registerImpl(op.operator_name(), DispatchKey::PrivateUse1,
-                                                             first.kernel->function, first.kernel->signature, nullptr,
-                                                             "torch_fl slot " + first.backend));
-    return;
-  }
+  if (first.conditions.empty() && !first.kernel->traits.may_decline)
+    return register_kernel(op, first.kernel->function, first.kernel->signature, first.backend);
   if (claimed(op)) route(request.op, "cpu", request.origin);
-  m.impl(request.op.c_str(),
-         torch::CppFunction::makeFromBoxedFunctor(std::make_unique<ChainKernel>(op, std::move(steps))));
+  register_kernel(op, c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<ChainKernel>(op, std::move(steps))),
+                  std::nullopt, "chain");
 }
 
 // What no line of a routing file names: the first slot that has a kernel, else the CPU's.
@@ -151,7 +167,7 @@ void register_operators(const std::vector<RouteRequest>& requests) {
                   " is the core's own, which owns memory and views, and has no route; remove the line");
       return;
     }
-    register_route(m, op, found == asked.end() ? default_route(name, slots) : found->second);
+    register_route(op, found == asked.end() ? default_route(name, slots) : found->second);
   });
   find_device_copy();
   registrations("_", DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&host_fallback>());

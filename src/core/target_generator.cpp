@@ -4,8 +4,11 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
 #include "device.h"
+#include "generator.h"
 #include "torch_device.h"
 
 namespace torch_fl {
@@ -26,12 +29,25 @@ class TargetGenerator final : public c10::GeneratorImpl {
  public:
   explicit TargetGenerator(at::Generator target)
       : c10::GeneratorImpl(as_flagos(target.device()), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+        found_(true),
         target_(std::move(target)) {}
+  // A device's default one. Asking PyTorch for its own would start the driver, so a seed that comes before the first use of a
+  // device waits here.
+  explicit TargetGenerator(c10::DeviceIndex index)
+      : c10::GeneratorImpl(c10::Device(kDevice, index), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
-  const at::Generator& target() const { return target_; }
+  const at::Generator& target() const {
+    if (!found_.load(std::memory_order_acquire)) find();
+    return target_;
+  }
 
-  void set_current_seed(uint64_t seed) override { locked()->set_current_seed(seed); }
-  uint64_t current_seed() const override { return locked()->current_seed(); }
+  void set_current_seed(uint64_t seed) override {
+    if (!waits([&] { waiting_ = seed; })) locked()->set_current_seed(seed);
+  }
+  uint64_t current_seed() const override {
+    uint64_t seed = 0;
+    return waits([&] { seed = waiting_.value_or(c10::default_rng_seed_val); }) ? seed : locked()->current_seed();
+  }
   uint64_t seed() override { return locked()->seed(); }
   void set_offset(uint64_t offset) override { locked()->set_offset(offset); }
   uint64_t get_offset() const override { return locked()->get_offset(); }
@@ -43,20 +59,42 @@ class TargetGenerator final : public c10::GeneratorImpl {
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override {
     const auto* generator = dynamic_cast<const TargetGenerator*>(other.get());
     TORCH_CHECK(generator, "Expected a '", kDevice, "' generator but found '", other->device().type(), "'");
-    locked()->graphsafe_set_state(generator->target_.getIntrusivePtr());
+    locked()->graphsafe_set_state(generator->target().getIntrusivePtr());
   }
 
  private:
-  Locked locked() const { return Locked(target_); }
+  Locked locked() const { return Locked(target()); }
+  void find() const {
+    const std::lock_guard<std::mutex> lock(finding_);
+    if (found_) return;
+    target_ = torch_device()->default_generator(device().index());
+    if (waiting_) Locked(target_)->set_current_seed(*waiting_);
+    found_ = true;
+  }
+  // Does `what` if PyTorch's generator is not needed yet.
+  template <class What>
+  bool waits(What what) const {
+    if (found_.load(std::memory_order_acquire) || is_initialized()) return false;
+    const std::lock_guard<std::mutex> lock(finding_);
+    if (!found_) what();
+    return !found_;
+  }
+
   TargetGenerator* clone_impl() const override { return new TargetGenerator(at::Generator(locked()->clone())); }
 
-  const at::Generator target_;
+  mutable std::mutex finding_;
+  mutable std::atomic<bool> found_{false};
+  mutable at::Generator target_;           // once found_
+  mutable std::optional<uint64_t> waiting_;  // a seed, until then
 };
 
 }  // namespace
 
-at::Generator target_default_generator(c10::DeviceIndex index) {
-  return at::make_generator<TargetGenerator>(torch_device()->default_generator(index));
+at::Generator target_default_generator(c10::DeviceIndex index) { return at::make_generator<TargetGenerator>(index); }
+
+void seed_target_generators() {
+  for (int i = 0; i < device_count(); ++i)
+    static_cast<TargetGenerator*>(default_generator(static_cast<c10::DeviceIndex>(i)).unsafeGetGeneratorImpl())->target();
 }
 
 at::Generator target_new_generator(c10::DeviceIndex index) {

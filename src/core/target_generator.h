@@ -8,6 +8,7 @@
 namespace torch_fl {
 
 at::Generator target_default_generator(c10::DeviceIndex index);
+void seed_target_generators();  // once, when the devices have been started: with the seeds that were set before
 at::Generator target_new_generator(c10::DeviceIndex index);
 
 // reserve_draws of flagos_runtime.h for such a generator.

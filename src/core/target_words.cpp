@@ -63,6 +63,7 @@ void rethrow_in_flagos_words() {
   try {
     throw;
   } catch (const c10::Error& error) {
+    if (in_bad_fork()) ensure_initialized();  // says what to do
     const std::string text = in_flagos_words(error.msg());
     if (text == error.msg()) throw;
     rethrow_as<c10::OutOfMemoryError>(error, text);

@@ -13,6 +13,7 @@
 #include "slots.h"
 #include "start.h"
 #include "stream.h"
+#include "torch_device.h"
 
 namespace py = pybind11;
 using release_gil = py::call_guard<py::gil_scoped_release>;
@@ -71,6 +72,10 @@ PYBIND11_MODULE(_C, m) {
 
   m.def("init", &torch_fl::ensure_initialized, release_gil());
   m.def("is_initialized", &torch_fl::is_initialized);
+  m.def("native_device_type", []() -> std::optional<std::string> {
+    const auto* native = torch_fl::torch_device();
+    return native ? std::optional(c10::DeviceTypeName(native->type(), /*lower_case=*/true)) : std::nullopt;
+  });
   m.def("in_bad_fork", &torch_fl::in_bad_fork);
   m.def("shutdown", &torch_fl::shutdown, release_gil());
 

@@ -1,7 +1,5 @@
 """A child of a process that used the device: told what to do, never left to hang."""
 
-import pytest
-
 FORK = """
 import os, sys, torch
 {before}
@@ -58,7 +56,6 @@ def test_cpu_work_goes_on_in_the_child(python):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.capability("fork_after_count")
 def test_a_fork_before_first_use_is_fine(python):
     done = fork(
         python,

@@ -18,12 +18,17 @@ static Tensor sum_for_product(const Tensor& self, const Tensor& other) {        
 }
 static Tensor again(const Tensor& self) { return at::neg(self).add(100); }               // calls its own operator
 static Tensor fails(const Tensor& self) { TORCH_CHECK(false, "this kernel fails"); }
+struct Short { bool operator()(const Tensor& self) const { return self.scalar_type() == at::kShort; } };
+static Tensor of_short(const Tensor& self) { return self.to(at::kFloat).add(1000); }     // before every route
 
 FLAGOS_KERNELS("stub", table) {
   table.add<"abs", &one_more>();
   table.add<"mul.Tensor", &sum_for_product>({.may_decline = true});
   table.add<"neg", &again>();
   table.add<"exp", &fails>({.may_decline = true});
+  table.add_front<"abs", Short, &of_short>();
+  table.add_front<"neg", Short, &of_short>();
+  table.add_front<"floor", Short, &of_short>();
 }
 """
 PRELUDE = "import torch; x = torch.tensor([2.0, -3.0], device='flagos'); "
@@ -77,6 +82,20 @@ def test_conditions_choose(run, tmp_path):
     (tmp_path / "chain.conf").write_text("abs = stub[dtype!=float64, numel<=2]\n")
     code = "print(x.abs().tolist(), x.double().abs().tolist(), torch.cat([x, x]).abs().tolist())"
     assert run(code, FLAGOS_BACKEND_CONFIG=str(tmp_path / "chain.conf")) == "[3.0, -2.0] [2.0, 3.0] [2.0, 3.0, 2.0, 3.0]"
+
+
+def test_a_kernel_in_front_takes_its_calls_and_passes_on_the_others(run, tmp_path):
+    """Behind it: a kernel of a slot, a chain, the CPU's kernel, whatever the routing file says."""
+    (tmp_path / "chain.conf").write_text("neg = stub[ndim<9], none\n")
+    code = """
+for f in (torch.abs, torch.neg, torch.floor):
+    print(f(x.short()).tolist(), f(x).tolist())
+print({key[1] for key in torch.flagos.dispatch_counts() if key[0] == "floor"} == {"stub", "cpu"})
+"""
+    short = "[1002.0, 997.0]"
+    wanted = [f"{short} [3.0, -2.0]", f"{short} [98.0, 103.0]", f"{short} [2.0, -3.0]", "True"]
+    assert run(code, FLAGOS_BACKEND_CONFIG=str(tmp_path / "chain.conf")).splitlines() == wanted
+    assert run("print(x.short().abs().tolist(), x.abs().tolist())", FLAGOS_OP_abs="none") == f"{short} [2.0, 3.0]"
 
 
 def test_an_error_is_no_decline(run):

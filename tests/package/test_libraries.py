@@ -29,9 +29,10 @@ def named(package, pattern: str) -> Elf:
     return found[0]
 
 
-def test_the_runtime_has_its_three_libraries(runtime):
-    assert len(runtime.libraries) == 3
-    for pattern in (r"libtorch_fl\.so", r"libtorch_fl_platform_host\.so", r"_C\..*\.so"):
+def test_the_runtime_has_its_four_libraries(runtime):
+    assert len(runtime.libraries) == 4
+    low_precision = r"libtorch_fl_low_precision\.so"
+    for pattern in (r"libtorch_fl\.so", r"libtorch_fl_platform_host\.so", low_precision, r"_C\..*\.so"):
         named(runtime, pattern)
 
 
@@ -48,6 +49,11 @@ def test_a_platform_library_shows_one_symbol(runtime):
 
 def test_the_extension_shows_its_module_and_nothing_else(runtime):
     assert {name for name in named(runtime, r"_C\..*\.so").exported if not name.startswith("_Z")} == {"PyInit__C"}
+
+
+def test_the_products_of_low_precision_show_their_entry_and_nothing_else(runtime):
+    exported = {name for name in named(runtime, r"libtorch_fl_low_precision\.so").exported if not name.startswith("_Z")}
+    assert exported == {"flagos_kernels_entry"}
 
 
 def test_the_bridge_shows_its_entry_and_nothing_else(flaggems):

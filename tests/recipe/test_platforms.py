@@ -40,8 +40,9 @@ own_tracer = true
 own_allocator = true
 cpu_rules = true
 index_checks = true
-fork_after_count = true
 sole_accelerator = true
+low_precision = true
+tf32 = true
 compile = "not tried"
 collectives = true
 

@@ -33,6 +33,10 @@ def init() -> None:
 def _lazy_init() -> None:
     """What PyTorch calls before it makes the first tensor on the device."""
     _C.init()
+    # Where PyTorch itself drives the devices, a seed also waits for the first use of its own module. It has to come now: later
+    # it would wind back the random stream, which is one.
+    if native := _C.native_device_type():
+        getattr(getattr(torch, native), "init", lambda: None)()
 
 
 def _is_in_bad_fork() -> bool:

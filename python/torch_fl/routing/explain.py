@@ -13,13 +13,22 @@ from .installed import Installed, of_core
 from .table import Route, load
 
 CPU = "cpu"  #: the core's word for its kernels that run the CPU's
+FRONT = "in front of every route"  #: the core's word, as origin, for kernels that see each call before the route does
 
 
 def entries() -> list[tuple[str, str, str]]:
-    """Operator, backend and origin of each kernel that the core has registered."""
+    """Operator, backend and origin of each kernel that a route leads to."""
     from torch_fl import _C
 
-    return sorted(_C.routes())
+    return sorted(entry for entry in _C.routes() if entry[2] != FRONT)
+
+
+def fronts(operator: str) -> list[dict[str, str]]:
+    """The step that comes before the route of `operator`, where there is one."""
+    from torch_fl import _C
+
+    verdict = f"{FRONT}: asked first, and passes on what is not of its kind"
+    return [{"backend": slot, "verdict": verdict} for op, slot, origin in _C.routes() if (op, origin) == (operator, FRONT)]
 
 
 def written_routes() -> dict[str, Route]:
@@ -33,8 +42,8 @@ def reasons(operator: str) -> dict[str, Any]:
     kernels = {backend: origin for op, backend, origin in entries() if op == operator}
     if route is None:
         backend, verdict = _unwritten(operator, kernels)
-        step = {"backend": backend, "verdict": verdict}
-        return {"operator": operator, "backend": backend, "chain": backend, "origin": "default", "steps": [step]}
+        steps = [*fronts(operator), {"backend": backend, "verdict": verdict}]
+        return {"operator": operator, "backend": backend, "chain": backend, "origin": "default", "steps": steps}
     last = "the CPU's kernel" if CPU in kernels else "PyTorch's composition"
     steps = [{"backend": str(link), "verdict": _verdict(route, place, last)} for place, link in enumerate(route.chain)]
     if route.chain[-1].backend != "none":
@@ -44,7 +53,7 @@ def reasons(operator: str) -> dict[str, Any]:
         "backend": route.asked[0].backend,
         "chain": route.text,
         "origin": route.origin,
-        "steps": steps,
+        "steps": [*fronts(operator), *steps],
     }
 
 

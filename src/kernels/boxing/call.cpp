@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call.h"
 
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 namespace torch_fl::boxing {
@@ -79,6 +80,10 @@ c10::Storage Call::flagos_storage(const c10::Storage& target) {
 
 at::Tensor Call::shared_result(at::Tensor target) {
   if (const at::Tensor* given = original(target)) return *given;
+  if (target.layout() == c10::kSparse) {
+    at::Tensor made = at::_sparse_coo_tensor_unsafe(result(target._indices()), result(target._values()), target.sizes());
+    return made._coalesced_(target.is_coalesced());
+  }
   if (target._is_zerotensor() || target.layout() != c10::kStrided) {
     TORCH_CHECK_NOT_IMPLEMENTED(target.layout() == c10::kStrided, "flagos: ", op_.name, " gives a ", target.layout(),
                                 " tensor here, which is not supported; call it on the CPU's tensors");

@@ -22,8 +22,11 @@ constexpr bool takes_host_tensors(std::string_view name) {
   return false;
 }
 
-// Kernels that need no tensor of the target (Direct in typed.h): the lists of optimizers and gradient clipping.
+// Kernels that need no tensor of the target (Direct in typed.h): the lists of optimizers. The excepted ones allocate results on
+// the target without asking PyTorch's dispatcher.
 constexpr bool takes_lists_directly(std::string_view name) {
+  for (const std::string_view one : {"aten::_foreach_norm", "aten::_foreach_max", "aten::_foreach_powsum"})
+    if (name == one) return false;
   return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_ad") || name.starts_with("aten::_fused_sgd");
 }
 

@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "eligible.h"
+#include "written_lists.h"
 
 namespace torch_fl::boxing {
 
@@ -82,18 +83,25 @@ class Direct<Result(Arguments...)> final : public c10::OperatorKernel {
  public:
   using Redispatch = typename Typed<Result(Arguments...)>::Redispatch;
 
-  Direct(Redispatch redispatch, Route** route) : redispatch_(redispatch), route_(route) {}
+  Direct(unsigned written, Redispatch redispatch, Route** route) : written_(written), redispatch_(redispatch), route_(route) {}
 
   Result operator()(Arguments... arguments) {
     served(*route_);
+    const Written written(written_, arguments...);
     try {
-      return redispatch_(kTargetKeys, std::forward<Arguments>(arguments)...);
+      if constexpr (std::is_void_v<Result>) {
+        redispatch_(kTargetKeys, std::forward<Arguments>(arguments)...);
+        written.count();
+      } else {
+        return redispatch_(kTargetKeys, std::forward<Arguments>(arguments)...);
+      }
     } catch (...) {
       rethrow_in_flagos_words();
     }
   }
 
  private:
+  const unsigned written_;
   const Redispatch redispatch_;
   Route** const route_;
 };
@@ -109,7 +117,7 @@ void add(KernelTable& table) {
   const auto kernel = [&] {
     if constexpr (takes_lists_directly(Op::name))
       return c10::KernelFunction::makeFromUnboxedFunctor<false, Direct<Signature>>(
-          std::make_unique<Direct<Signature>>(&Op::redispatch, route));
+          std::make_unique<Direct<Signature>>(written_lists(Op::schema_str), &Op::redispatch, route));
     else
       return c10::KernelFunction::makeFromUnboxedFunctor<false, Typed<Signature>>(
           std::make_unique<Typed<Signature>>(facts, &Op::redispatch, route));

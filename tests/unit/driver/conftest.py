@@ -55,8 +55,9 @@ own_tracer = "there are none"
 own_allocator = true
 cpu_rules = true
 index_checks = true
-fork_after_count = true
 sole_accelerator = true
+low_precision = "not tried"
+tf32 = "there is none"
 compile = "not tried"
 collectives = "not tried"
 
