@@ -55,6 +55,9 @@ class Sdk(Section):
     pytorch: dict[SdkVersion, PytorchMinor] = Field(
         default={}, description="the PyTorch minor that a version goes with, where it is not the platform's newest"
     )
+    with_pytorch: bool = Field(
+        default=False, description="headers and runtime come with PyTorch's own packages, so that none has to be installed"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -160,6 +163,7 @@ class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
     )
+    suites: list[Identifier] = Field(default=[], description="folders of tests/ that the platform passes besides the contract suite")
     own_subset: list[TestFile] = Field(default=[], description="files of the platform's own tests that belong to it")
 
 
