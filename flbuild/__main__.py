@@ -124,7 +124,9 @@ def carry_away(layout: Layout, report: Report, variant: Variant, urls: list[str]
     """The archive for another machine, and the command that runs it there."""
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE)
     with report.stage("archive") as stage:
-        target = carry.pack(layout, variant, urls, wanted, {spec.split()[0] for spec in wanted}, folder, stage)
+        target = carry.pack(
+            layout.root, variant, urls, wanted, folder, layout.quarantine("carry"), layout.package_cache / "pkgs", stage
+        )
     report.results["archive"] = str(target)
     report.say(f"\n{target}\nOn the other machine: python3 {target.name} --output FOLDER (and --help)")
     return 0

@@ -17,7 +17,6 @@ from rattler import RepoDataRecord
 
 from flbuild import environment, solve
 from flbuild.errors import UserError
-from flbuild.layout import Layout, remove
 from flbuild.platforms import Variant
 from flbuild.report import Stage
 
@@ -58,12 +57,13 @@ def installed_files(prefix: Path, names: set[str]) -> list[str]:
     return sorted(found)
 
 
-def facts(layout: Layout, variant: Variant, records: list[RepoDataRecord], carried: list[str], site: str) -> dict:
+def facts(root: Path, variant: Variant, records: list[RepoDataRecord], carried: list[str], site: str) -> dict:
     """What the other machine is told."""
     versions = {record.name.normalized: str(record.version) for record in records}
     sdk = variant.platform.sdk
     return {
         "variant": variant.name,
+        "platform": variant.platform.id,
         "python": ".".join(versions["python"].split(".")[:2]),
         "torch": ".".join(versions["pytorch"].split(".")[:2]),
         "toolkit": variant.sdk_version if sdk and sdk.with_pytorch else "",
@@ -72,42 +72,43 @@ def facts(layout: Layout, variant: Variant, records: list[RepoDataRecord], carri
         "packages": carried,
         "site": site,
         "suites": variant.platform.tests.suites,
-        "benchmarks": sorted(file.name for file in (layout.root / "benchmarks").glob("*.py")),
+        "benchmarks": sorted(file.name for file in (root / "benchmarks").glob("*.py")),
     }
 
 
 def pack(
-    layout: Layout, variant: Variant, channels: list[str], wanted: list[str], roots: set[str], folder: Path, stage: Stage
+    root: Path, variant: Variant, channels: list[str], wanted: list[str], folder: Path, work: Path, cache: Path, stage: Stage
 ) -> Path:
     """Write `torch-fl-<variant>.pyz` into a folder.
 
     Args:
+        root: the sources, which the suites outside the packages and the benchmarks are taken from.
         wanted: specs of the built packages.
-        roots: their names.
+        work: an empty folder on the disk of the packages' cache.
 
     Raises:
         UserError: nothing fits, or the archive is too large to be carried.
     """
-    lock, prefix = layout.work / "carry.lock", layout.quarantine("carry") / "prefix"
+    lock, prefix, roots = work / "carry.lock", work / "prefix", {spec.split()[0] for spec in wanted}
     solved = solve.lock(channels, wanted, lock)
     names = names_needed(solved, roots) - names_needed(solved, LEFT_THERE)
     # Python is installed with them, since it decides where those that go with any Python lie.
     records = [record for record in solved if record.name.normalized in names | {"python"}]
-    environment.make(prefix, lock, records, layout.package_cache / "pkgs", stage)
+    environment.make(prefix, lock, records, cache, stage)
     files = installed_files(prefix, names)
     site = next(Path(file).parents[1] for file in files if file.endswith("/torch_fl/__init__.py"))
     carried = sorted(record.file_name for record in records if record.name.normalized in names)
-    about = facts(layout, variant, solved, carried, f"prefix/{site}")
+    built = json.loads((prefix / site / "torch_fl" / "compatibility.json").read_text())
+    about = facts(root, variant, solved, carried, f"prefix/{site}") | {"cxx11_abi": built["torch_cxx11_abi"]}
     content = {f"prefix/{file}": prefix / file for file in files}
     for name in ("__init__", "main", "checks", "evidence", "files", "runner", "junit"):
-        content[f"carried/{name}.py"] = layout.root / "flbuild" / "carried" / f"{name}.py"
+        content[f"carried/{name}.py"] = root / "flbuild" / "carried" / f"{name}.py"
     for suite in about["suites"]:
-        content |= {f"tests/{suite}/{file.name}": file for file in (layout.root / "tests" / suite).glob("*.py")}
-    content |= {f"benchmarks/{name}": layout.root / "benchmarks" / name for name in about["benchmarks"]}
+        content |= {f"tests/{suite}/{file.name}": file for file in (root / "tests" / suite).glob("*.py")}
+    content |= {f"benchmarks/{name}": root / "benchmarks" / name for name in about["benchmarks"]}
     target = folder / f"torch-fl-{variant.name}.pyz"
     folder.mkdir(parents=True, exist_ok=True)
     write(target, content, {"__main__.py": MAIN, "facts.json": json.dumps(about, indent=1)})
-    remove(prefix.parent)
     stage.detail = f"{len(carried)} packages, {target.stat().st_size / 1e6:.1f} MB"
     return target
 

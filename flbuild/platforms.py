@@ -14,8 +14,9 @@ from typing import Annotated, Literal
 import tomllib
 from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
+from flbuild import evidence
 from flbuild.variant_files import has_emulation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -186,7 +187,7 @@ class Platform(Section):
     )
     python: Literal["any"] | list[PythonMinor] = Field(default="any", description="Python minors the SDK allows")
     pytorch: Literal["any"] | list[PytorchMinor] = Field(default="any", description="PyTorch minors it was measured with")
-    evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run")
+    evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run; the newest last")
     sdk: Sdk | None = None
     kernels: Kernels
     switches: dict[Switch, Literal["vendor", "flaggems"]] = Field(
@@ -201,6 +202,7 @@ class Platform(Section):
     routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
+    _runs: tuple[evidence.Run, ...] = PrivateAttr(default=())  # what the files of evidence say
 
     @model_validator(mode="after")
     def _consistent(self) -> Platform:
@@ -231,8 +233,8 @@ class Platform(Section):
 
     @property
     def status(self) -> str:
-        """Computed, never typed: `Emulated` until a file of evidence exists."""
-        return "Stable" if self.evidence else ("Reference" if self.emulated else "Emulated")
+        """Computed, never typed: what the last file of evidence says, `Emulated` until there is one."""
+        return self._runs[-1].status if self._runs else ("Reference" if self.emulated else "Emulated")
 
 
 class Variant(Section):
@@ -337,6 +339,10 @@ def load(path: Path) -> Platform:
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")
+    try:
+        platform._runs = tuple(evidence.read(path.parent / name, platform.id) for name in platform.evidence)
+    except ValueError as error:
+        raise PlatformError(f"{path}: evidence: {error}") from None
     return platform
 
 

@@ -15,7 +15,7 @@ missing = [name for name in sys.argv[1:] if importlib.util.find_spec(name) is No
 said = {"missing": missing}
 if "torch" not in missing:
     import torch
-    said |= {"torch": torch.__version__, "toolkit": torch.version.cuda}
+    said |= {"torch": torch.__version__, "toolkit": torch.version.cuda, "cxx11_abi": torch.compiled_with_cxx11_abi()}
 print(json.dumps(said))
 """
 
@@ -69,6 +69,8 @@ def fits(facts: dict, env: dict[str, str], folder: Path) -> None:
     minor = ".".join(found["torch"].split(".")[:2])
     if minor != facts["torch"]:
         raise Unfit(f"the packages are for PyTorch {facts['torch']} and {sys.executable} has {found['torch']}; install PyTorch {facts['torch']}")
+    if found["cxx11_abi"] != facts["cxx11_abi"]:
+        raise Unfit(f"PyTorch {found['torch']} of {sys.executable} has another C++ ABI than the packages; install the build of its own index")
     wanted = facts["toolkit"].split(".")[0]
     if wanted and (found["toolkit"] or "").split(".")[0] != wanted:
         raise Unfit(f"the packages are for a PyTorch with {facts['sdk']} {wanted}, and {found['torch']} has {found['toolkit'] or 'none'}; install that")

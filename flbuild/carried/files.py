@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from carried.checks import Unfit
 
@@ -18,8 +17,19 @@ SUITE = "torch_fl_tests"
 class TestFile:
     """One of pytest's processes."""
 
-    name: str  # as it is told, and the name of its log
-    target: tuple[str, ...]  # what pytest is given
+    suite: str
+    path: str  # in the archive
+    packaged: bool  # a module of an installed package, and not a file beside it
+
+    @property
+    def name(self) -> str:
+        """As it is told, and the name of its log."""
+        return f"{self.suite}.{PurePosixPath(self.path).stem}"
+
+    def is_called(self, name: str) -> bool:
+        """`test_views.py`, `torch_fl_tests/test_views.py`, or a whole suite: `boxing`."""
+        file = PurePosixPath(self.path).name
+        return name in (file, f"{self.suite}/{file}", self.suite)
 
 
 @dataclass(frozen=True)
@@ -28,36 +38,30 @@ class Files:
     alone: list[TestFile]
 
     @classmethod
-    def of(cls, folder: Path, facts: dict, platform: str, args: argparse.Namespace) -> Files:
+    def of(cls, names: list[str], facts: dict, args: argparse.Namespace, platform: dict) -> Files:
         """The contract's files, the platform's own, and the other suites of the archive.
+
+        Args:
+            names: all files of the archive.
+            platform: the facts of platform.toml.
 
         Raises:
             Unfit: a name that was asked for is none of them.
         """
-        site = folder / facts["site"]
-        packages = {package: sorted((site / package).glob("test_*.py")) for package in (SUITE, f"{SUITE}_{platform}")}
-        if args.subset:
-            chosen = json.loads((site / "torch_fl" / "platform.json").read_text()).get("tests", {})
-            short = dict(zip(packages, (chosen.get("subset", []), chosen.get("own_subset", [])), strict=True))
-            packages = {package: [file for file in files if file.name in short[package]] for package, files in packages.items()}
-        found = {
-            f"{package}/{file.name}": TestFile(f"{package}.{file.stem}", ("--pyargs", f"{package}.{file.stem}"))
-            for package, files in packages.items()
-            for file in files
-        }
-        for suite in [] if args.subset else facts["suites"]:
-            found |= {
-                f"{suite}/{file.name}": TestFile(f"{suite}.{file.stem}", (f"--rootdir={folder / 'tests'}", str(file)))
-                for file in sorted((folder / "tests" / suite).glob("test_*.py"))
-            }
+        own, short = f"{SUITE}_{facts['platform']}", platform.get("tests", {})
+        folders = {f"{facts['site']}/{package}": (package, True) for package in (SUITE, own)}
+        folders |= {f"tests/{suite}": (suite, False) for suite in facts["suites"]}
+        found = []
+        for name in sorted(names):
+            folder, _, file = name.rpartition("/")
+            if folder in folders and file.startswith("test_") and file.endswith(".py"):
+                suite, packaged = folders[folder]
+                chosen = short.get({SUITE: "subset", own: "own_subset"}.get(suite, ""), [])
+                if not args.subset or file in chosen:
+                    found.append(TestFile(suite, name, packaged))
         for asked in args.only or []:
-            if not any(matches(path, asked) for path in found):
-                raise Unfit(f"--only {asked}: the archive has no test file of that name")
-        wanted = {path: file for path, file in found.items() if not args.only or any(matches(path, name) for name in args.only)}
-        apart = {path for path in wanted if any(matches(path, name) for name in args.alone or ALONE)}
-        return cls([file for path, file in wanted.items() if path not in apart], [wanted[path] for path in sorted(apart)])
-
-
-def matches(path: str, name: str) -> bool:
-    """`test_views.py`, `torch_fl_tests/test_views.py`, or the suite `boxing`."""
-    return name in (path, path.rpartition("/")[2], path.partition("/")[0])
+            if not any(file.is_called(asked) for file in found):
+                raise Unfit(f"--only {asked}: there is no such test file; there are, for instance, {', '.join(f.name for f in found[:3])}")
+        wanted = [file for file in found if not args.only or any(map(file.is_called, args.only))]
+        apart = [file for file in wanted if any(map(file.is_called, args.alone or ALONE))]
+        return cls([file for file in wanted if file not in apart], apart)

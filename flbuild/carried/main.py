@@ -62,16 +62,18 @@ def main(argv: list[str] | None = None) -> int:
         try:
             checks.interpreter(facts)
             benchmarks = checks.benchmarks(facts, args.benchmark)
+            names = opened.namelist()
+            files = None if args.no_tests else Files.of(names, facts, args, json.loads(opened.read(f"{facts['site']}/torch_fl/platform.json")))
             with tempfile.TemporaryDirectory(prefix="torch-fl-") as scratch:
                 folder = args.unpack or Path(scratch)
                 opened.extractall(folder)
-                return run(folder.resolve(), facts, args, benchmarks)
+                return run(folder.resolve(), facts, args, files, benchmarks)
         except checks.Unfit as error:
             print(f"{archive.name}: {error}", file=sys.stderr)
             return 2
 
 
-def run(folder: Path, facts: dict, args: argparse.Namespace, benchmarks: list[list[str]]) -> int:
+def run(folder: Path, facts: dict, args: argparse.Namespace, files: Files | None, benchmarks: list[list[str]]) -> int:
     """Everything after unpacking; the exit status is 0 when all that ran passed."""
     begun, started = datetime.now(timezone.utc), time.monotonic()
     output, site = args.output.resolve(), folder / facts["site"]
@@ -83,13 +85,12 @@ def run(folder: Path, facts: dict, args: argparse.Namespace, benchmarks: list[li
     print(f"{facts['variant']} on {', '.join(device['name'] for device in about['devices'])}, PyTorch {about['versions']['torch']}", flush=True)
     deadline = started + args.deadline if args.deadline else None
     status = 0
-    if not args.no_tests:
-        files = Files.of(folder, facts, about["platform"], args)
+    if files:
         limits = runner.Limits(args.test_limit, args.file_limit, deadline)
-        outcomes = runner.run(files, env, logs, args.jobs, limits)
+        outcomes = runner.run(files, folder, env, logs, args.jobs, limits)
         status = int(any(outcome.failed for outcome in outcomes))
         merge(outcomes, logs / "junit.xml")
-        evidence = output / f"evidence-{about['platform']}.json"
+        evidence = output / f"evidence-{facts['platform']}.json"
         command = ["python3", f"torch-fl-{facts['variant']}.pyz", *sys.argv[1:]]
         said = {"about": about, "command": command, "status": status, "begun": begun.isoformat()}
         print(checks.write_evidence(env, folder, said, logs / "junit.xml", evidence))

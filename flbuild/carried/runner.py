@@ -46,12 +46,16 @@ class Outcome:
         return bool(self.problem) or self.status not in (0, NO_TESTS)
 
 
-def run(files: Files, env: dict[str, str], logs: Path, jobs: int, limits: Limits) -> list[Outcome]:
-    """Run all files, `jobs` at a time, then those that want to be alone; one line is printed for each."""
+def run(files: Files, root: Path, env: dict[str, str], logs: Path, jobs: int, limits: Limits) -> list[Outcome]:
+    """Run all files, `jobs` at a time, then those that want to be alone; one line is printed for each.
+
+    Args:
+        root: where the archive is unpacked.
+    """
 
     def one(file: TestFile) -> Outcome:
         begun = time.monotonic()
-        outcome = run_file(file, env, logs, limits)
+        outcome = run_file(file, root, env, logs, limits)
         print(f"{time.monotonic() - begun:7.1f} s  {file.name}: {outcome.problem or ('FAILED' if outcome.failed else 'passed')}", flush=True)
         return outcome
 
@@ -62,14 +66,15 @@ def run(files: Files, env: dict[str, str], logs: Path, jobs: int, limits: Limits
     return outcomes
 
 
-def run_file(file: TestFile, env: dict[str, str], logs: Path, limits: Limits) -> Outcome:
+def run_file(file: TestFile, root: Path, env: dict[str, str], logs: Path, limits: Limits) -> Outcome:
     """One file, in an empty folder, since tests may write where they are started."""
     junit, seconds = logs / f"{file.name}.xml", limits.left()
     if seconds <= 0:
         return Outcome(file.name, junit, "not run, since the time for everything was up", 1)
     command = [sys.executable, "-m", "pytest", *PYTEST, *WORKER, "-o", f"faulthandler_timeout={limits.test}"]
+    target = ["--pyargs", file.name] if file.packaged else [f"--rootdir={root / 'tests'}", str(root / file.path)]
     with tempfile.TemporaryDirectory() as folder:
-        status = limited([*command, f"--junitxml={junit}", *file.target], env, Path(folder), logs / f"{file.name}.log", seconds)
+        status = limited([*command, f"--junitxml={junit}", *target], env, Path(folder), logs / f"{file.name}.log", seconds)
     if status is None:
         return Outcome(file.name, junit, f"ended after {seconds:.0f} s, its limit", 1)
     if not junit.is_file():
