@@ -60,8 +60,12 @@ def ask(code: str | Path, arguments: list[str], env: dict[str, str], cwd: Path) 
     return done.stdout
 
 
-def fits(facts: dict, env: dict[str, str], folder: Path) -> None:
-    """Refuse a PyTorch that the packages were not built for, and a machine that lacks what they need."""
+def fits(facts: dict, env: dict[str, str], folder: Path) -> str:
+    """Refuse a PyTorch that the packages were not built for, and a machine that lacks what they need.
+
+    Returns:
+        PyTorch's version.
+    """
     found = json.loads(ask(FIT, ["torch", *facts["needs"]], env | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, folder).splitlines()[-1])
     if found["missing"]:
         names = ", ".join(found["missing"])
@@ -74,6 +78,7 @@ def fits(facts: dict, env: dict[str, str], folder: Path) -> None:
     wanted = facts["toolkit"].split(".")[0]
     if wanted and (found["toolkit"] or "").split(".")[0] != wanted:
         raise Unfit(f"the packages are for a PyTorch with {facts['sdk']} {wanted}, and {found['torch']} has {found['toolkit'] or 'none'}; install that")
+    return found["torch"]
 
 
 def device(facts: dict, env: dict[str, str], folder: Path) -> dict:

@@ -80,9 +80,9 @@ def run(folder: Path, facts: dict, args: argparse.Namespace, files: Files | None
     logs = output / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     env = checks.environment(site)
-    checks.fits(facts, env, folder)
+    torch = checks.fits(facts, env, folder)
     about = checks.device(facts, env, folder)
-    print(f"{facts['variant']} on {', '.join(device['name'] for device in about['devices'])}, PyTorch {about['versions']['torch']}", flush=True)
+    print(f"{facts['variant']} on {', '.join(device['name'] for device in about['devices'])}, PyTorch {torch}", flush=True)
     deadline = started + args.deadline if args.deadline else None
     status = 0
     if files:
