@@ -95,7 +95,7 @@ def conda_name(name: str) -> str:
 
 def conda_spec(requirement: Requirement) -> str:
     """`numpy>=1.2,!=1.3` as a conda match spec; conda has no `==` before a version that ends in a star."""
-    clauses = sorted(re.sub("^==(?=.*\\*$)", "", str(clause).replace("===", "==")) for clause in requirement.specifier)
+    clauses = sorted(re.sub(r"^==(?=.*\*$)", "", str(clause).replace("===", "==")) for clause in requirement.specifier)
     return f"{conda_name(requirement.name)} {','.join(clauses)}".rstrip()
 
 
