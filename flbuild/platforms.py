@@ -67,8 +67,11 @@ class Sdk(Section):
 
     @property
     def run_path(self) -> list[str]:
-        """Where the loader looks for an SDK in its default place. Another one is named by LD_LIBRARY_PATH, which comes first."""
-        return [f"{self.root}/{folder}" for folder in self.library_folders]
+        """Where the loader looks for an SDK in its default place. Another one is named by LD_LIBRARY_PATH, which comes first.
+
+        Nowhere, where PyTorch brings the runtime: the process has PyTorch's, and no second one.
+        """
+        return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
 
 
 class Kernels(Section):

