@@ -122,6 +122,7 @@ def main(args, layout: Layout, report: Report) -> int:
 
 def carry_away(layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, folder: Path) -> int:
     """The archive for another machine, and the command that runs it there."""
+    needs_tests(variant.name, built)
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE)
     with report.stage("archive") as stage:
         target = carry.pack(
@@ -161,6 +162,14 @@ def test_accelerator(
     return status
 
 
+def needs_tests(name: str, built: build.Built) -> None:
+    """Refuse to test packages that have no tests."""
+    if not any(solve.TEST_PACKAGE in package for package in built.packages):
+        raise UserError(
+            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
+        )
+
+
 def test(
     layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, args: argparse.Namespace
 ) -> int:
@@ -168,10 +177,7 @@ def test(
     name = variant.name
     if args.suite == arguments.FLAGGEMS:
         return test_flaggems(layout, report, name, args)
-    if not any(solve.TEST_PACKAGE in package for package in built.packages):
-        raise UserError(
-            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
-        )
+    needs_tests(name, built)
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     reference = variant.platform.sdk is None
     if reference and testing.has_sanitizers(layout):

@@ -40,10 +40,11 @@ def benchmarks(facts: dict, asked: list[str]) -> list[list[str]]:
     return words
 
 
-def environment(site: Path) -> dict[str, str]:
-    """Variables for everything that runs: the unpacked packages come first, nothing else of this machine's settings changes."""
+def environment(site: Path, jobs: int) -> dict[str, str]:
+    """Variables for everything that runs: the unpacked packages come first, and the files that run together share the processors."""
+    threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // jobs))
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-    return os.environ | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return os.environ | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": threads}
 
 
 def ask(code: str | Path, arguments: list[str], env: dict[str, str], cwd: Path) -> str:

@@ -79,7 +79,7 @@ def run(folder: Path, facts: dict, args: argparse.Namespace, files: Files | None
     output, site = args.output.resolve(), folder / facts["site"]
     logs = output / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    env = checks.environment(site)
+    env = checks.environment(site, args.jobs)
     torch = checks.fits(facts, env, folder)
     about = checks.device(facts, env, folder)
     print(f"{facts['variant']} on {', '.join(device['name'] for device in about['devices'])}, PyTorch {torch}", flush=True)
