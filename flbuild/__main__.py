@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from flbuild import (
@@ -14,6 +15,7 @@ from flbuild import (
     arguments,
     bootstrap,
     build,
+    carry,
     channels,
     children,
     demo,
@@ -74,12 +76,14 @@ def main(args, layout: Layout, report: Report) -> int:
     layout.work.mkdir(parents=True)
     wished = accelerator.choose(layout, args.variant, args.emulated, os.environ)
     accelerator.announce_sdk(layout, wished)
+    layout = replace(layout, torch=accelerator.seed_torch(layout, wished))
 
     seed_url = layout.seed.as_uri()
     with report.stage("channels") as stage:
         urls, why = channels.choose(args.channel or ["auto"], seed_url)
         stage.detail = f"{', '.join('seed' if u == seed_url else u for u in urls)} ({why})"
     variant = accelerator.write_variant(layout, wished, at_hand=seed_url in urls)
+    there = accelerator.announce_driver(wished, report)
     base, extra = json.dumps(urls), []
     if seed_url in urls:
         base += seed.make(layout, report)
@@ -87,6 +91,8 @@ def main(args, layout: Layout, report: Report) -> int:
 
     built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
+    if args.carry:
+        return carry_away(layout, report, wished, everything, built, Path(args.carry))
     wanted = solve.specs(built.packages) + list(solve.COMPANIONS)
     install(layout, report, variant.stem, everything, wanted)
     prefix = layout.environment(variant.stem)
@@ -96,7 +102,7 @@ def main(args, layout: Layout, report: Report) -> int:
         "lock": str(prefix / environment.LOCK),
     }
 
-    if not args.emulated or args.demo:
+    if args.demo or (there and not args.emulated):
         demonstrate(layout, report, prefix, args)
     asked = args.flaggems or (args.test and args.suite == arguments.FLAGGEMS)
     reference = wished.platform.sdk is None
@@ -111,6 +117,19 @@ def main(args, layout: Layout, report: Report) -> int:
     if args.test or args.emulated:
         return test(layout, report, wished, everything, built, args)
     report.say(demo.closing(prefix, prefix.name))
+    return 0
+
+
+def carry_away(layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, folder: Path) -> int:
+    """The archive for another machine, and the command that runs it there."""
+    needs_tests(variant.name, built)
+    wanted = solve.specs(built.packages, solve.TEST_PACKAGE)
+    with report.stage("archive") as stage:
+        target = carry.pack(
+            layout.root, variant, urls, wanted, folder, layout.quarantine("carry"), layout.package_cache / "pkgs", stage
+        )
+    report.results["archive"] = str(target)
+    report.say(f"\n{target}\nOn the other machine: python3 {target.name} --output FOLDER (and --help)")
     return 0
 
 
@@ -143,6 +162,14 @@ def test_accelerator(
     return status
 
 
+def needs_tests(name: str, built: build.Built) -> None:
+    """Refuse to test packages that have no tests."""
+    if not any(solve.TEST_PACKAGE in package for package in built.packages):
+        raise UserError(
+            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
+        )
+
+
 def test(
     layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, args: argparse.Namespace
 ) -> int:
@@ -150,10 +177,7 @@ def test(
     name = variant.name
     if args.suite == arguments.FLAGGEMS:
         return test_flaggems(layout, report, name, args)
-    if not any(solve.TEST_PACKAGE in package for package in built.packages):
-        raise UserError(
-            f"{solve.TEST_PACKAGE} was not built for {name}, so there is nothing to test the installed packages with; see recipe/recipe.yaml."
-        )
+    needs_tests(name, built)
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     reference = variant.platform.sdk is None
     if reference and testing.has_sanitizers(layout):

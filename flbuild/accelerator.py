@@ -6,11 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from rattler import Version, VirtualPackage, VirtualPackageOverrides
+
 from flbuild import testing
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
 from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
+from flbuild.report import Report
+from flbuild.seed.download import has_torch
 from flbuild.sync import variant_file
 from flbuild.variant_files import has_emulation
 
@@ -43,14 +47,38 @@ def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:
     allowed = variant.platform.python
     if at_hand and not variant.emulated_sdk and allowed != "any" and current().xy not in allowed:
         raise UserError(
-            f"{variant.name} is for Python {' or '.join(allowed)}, and the test channel would be made of this Python {current().xy};"
-            f" run build-locally.py with python{allowed[-1]}, or give a conda channel with --channel{emulated_way(layout, variant)}."
+            f"{variant.name} is for Python {' or '.join(allowed)}, and the test channel would be made of this Python {current().xy}, since"
+            f" neither PATH nor pyenv has a python{allowed[-1]}; install one, or give a conda channel with --channel"
+            f"{emulated_way(layout, variant)}."
         )
     if not variant.emulated_sdk and not variant.left_out:
         return layout.root / "variants" / f"{variant.name}.yaml"
     file = layout.work / f"{variant.name}.yaml"
     file.write_text(variant_file(variant, pinned=not at_hand))
     return file
+
+
+def seed_torch(layout: Layout, variant: Variant) -> str:
+    """The minor of PyTorch that the variant's seed channel is made of; empty: any will do, or that of the platform is not offered."""
+    minor = "" if variant.emulated_sdk else variant.minors.get("pytorch", "")
+    return minor if minor and has_torch(layout.root, minor) else ""
+
+
+def announce_driver(variant: Variant, report: Report) -> bool:
+    """Whether the solver sees the driver that the variant's packages ask for; where it does not, they are solved for as if it did.
+
+    Packages are made and tried here, and run on another machine: what a package test can ask of one without a driver is that
+    everything loads.
+    """
+    if variant.gate is None:
+        return True
+    name, _, version = variant.gate.partition(" >=")
+    seen = [package.into_generic() for package in VirtualPackage.detect(VirtualPackageOverrides.from_env())]
+    if any(package.name.normalized == name and package.version >= Version(version) for package in seen):
+        return True
+    os.environ[f"CONDA_OVERRIDE_{name.strip('_').upper()}"] = version
+    report.say(f"no driver for {variant.platform.sdk.title} {version} is seen here: the packages are for other machines, and tried without a card")
+    return False
 
 
 def emulated_way(layout: Layout, variant: Variant) -> str:
@@ -68,6 +96,8 @@ def sdk_root(layout: Layout, variant: Variant, environment: Mapping[str, str]) -
     if sdk is None or variant.emulated_sdk:
         return None
     named = next((name for name in sdk.root_variables if environment.get(name)), None)
+    if sdk.with_pytorch and named is None:
+        return None
     root = Path(environment[named] if named else sdk.root)
     probe = root / sdk.probe if sdk.probe else root
     if not probe.exists():

@@ -20,6 +20,8 @@ examples:
   python3 build-locally.py --flaggems    an environment with FlagGems' Triton kernels, too
   python3 build-locally.py musa-5.1.0 --emulated
                                          an accelerator's packages, tested without a card
+  python3 build-locally.py cuda-13.0 --carry .
+                                         one file that runs the tests on another machine
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -87,6 +89,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="also install FlagGems' Triton kernels, into an environment of their own (0.2 GB more to download; --test"
         " does so anyway)",
+    )
+    made.add_argument(
+        "--carry",
+        metavar="FOLDER",
+        help="write the packages and their tests into one file in FOLDER that a machine with the accelerator runs with its own Python and"
+        " PyTorch, and stop there: nothing is installed on either",
     )
     made.add_argument(
         "--demo",

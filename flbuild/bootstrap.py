@@ -6,6 +6,7 @@ requirements or the interpreter changed, and continues as `python -m flbuild` in
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -15,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from flbuild import arguments, lock, pip, preflight, variant_files
+from flbuild import arguments, lock, pip, preflight, pythons, variant_files
 from flbuild.errors import UserError, from_os_error
 from flbuild.layout import Layout, publish, recover, remove
 
@@ -44,7 +45,10 @@ def start(argv: list[str]) -> int:
             raise UserError(f"packages are built for linux-64 only so far, not {args.platform}; leave --platform out.")
         if args.clean:
             return clean(layout)
-        variant_files.find(ROOT, args.variant)
+        wanted = wanted_python(args)
+        if wanted and wanted != preflight.python_version() and (other := pythons.find(wanted)):
+            os.execv(other, [str(other), str(ROOT / "build-locally.py"), *argv])
+        layout = Layout(ROOT, python=wanted if wanted == preflight.python_version() else "")
         preflight.check_host(layout.artifacts)
         descriptor = lock.take(layout.artifacts)
         stage = make_tools(layout, quiet=args.json)
@@ -59,6 +63,16 @@ def start(argv: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted; the next run carries on.", file=sys.stderr)
         return 130
+
+
+def wanted_python(args: argparse.Namespace) -> str:
+    """The minor of Python that the variant is pinned to, where the test channel may have to be made of it; else empty.
+
+    Raises:
+        UserError: there is no such variant.
+    """
+    minor = variant_files.python_of(ROOT, args.variant)
+    return minor if not args.emulated and {"auto", "seed"} & set(args.channel or ["auto"]) else ""
 
 
 def fail(error: UserError, as_json: bool) -> int:

@@ -27,7 +27,7 @@ SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems", EMU
 KNOWN_LIBRARIES = {
     *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"),
     *("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1"),
-    *("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"),
+    *("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libc10_cuda.so", "libtorch_cuda.so"),
     *("libtorch_fl.so", "libtorch_fl_flaggems.so"),
 }
 PLATFORM_LIBRARY = re.compile(r"lib/libtorch_fl_platform_([a-z0-9]+)\.so")

@@ -17,6 +17,8 @@ class Layout:
     """
 
     root: Path
+    python: str = ""  # the Python that a variant is pinned to: its tools stand beside those of the person's own
+    torch: str = ""  # the minor of PyTorch that its seed channel is made of; empty: the one that any variant takes
 
     @property
     def artifacts(self) -> Path:
@@ -24,7 +26,7 @@ class Layout:
 
     @property
     def tools(self) -> Path:
-        return self.artifacts / "tools"
+        return self.artifacts / (f"tools-{self.python}" if self.python else "tools")
 
     @property
     def wheels(self) -> Path:
@@ -44,7 +46,7 @@ class Layout:
 
     @property
     def seed(self) -> Path:
-        return self.artifacts / "seed"
+        return self.artifacts / (f"seed-torch{self.torch}" if self.torch else "seed")
 
     @property
     def seed_flaggems(self) -> Path:

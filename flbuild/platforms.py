@@ -14,8 +14,9 @@ from typing import Annotated, Literal
 import tomllib
 from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
+from flbuild import evidence
 from flbuild.variant_files import has_emulation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +56,9 @@ class Sdk(Section):
     pytorch: dict[SdkVersion, PytorchMinor] = Field(
         default={}, description="the PyTorch minor that a version goes with, where it is not the platform's newest"
     )
+    with_pytorch: bool = Field(
+        default=False, description="headers and runtime come with PyTorch's own packages, so that none has to be installed"
+    )
     virtual_package: str | None = Field(
         default=None,
         pattern=r"^__[a-z0-9_]+$",
@@ -63,8 +67,11 @@ class Sdk(Section):
 
     @property
     def run_path(self) -> list[str]:
-        """Where the loader looks for an SDK in its default place. Another one is named by LD_LIBRARY_PATH, which comes first."""
-        return [f"{self.root}/{folder}" for folder in self.library_folders]
+        """Where the loader looks for an SDK in its default place. Another one is named by LD_LIBRARY_PATH, which comes first.
+
+        Nowhere, where PyTorch brings the runtime: the process has PyTorch's, and no second one.
+        """
+        return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
 
 
 class Kernels(Section):
@@ -169,6 +176,7 @@ class Tests(Section):
     subset: list[TestFile] = Field(
         default=[], description="files of the contract suite that make the short run of `torch-fl test --subset`"
     )
+    suites: list[Identifier] = Field(default=[], description="folders of tests/ that the platform passes besides the contract suite")
     own_subset: list[TestFile] = Field(default=[], description="files of the platform's own tests that belong to it")
 
 
@@ -191,7 +199,7 @@ class Platform(Section):
     )
     python: Literal["any"] | list[PythonMinor] = Field(default="any", description="Python minors the SDK allows")
     pytorch: Literal["any"] | list[PytorchMinor] = Field(default="any", description="PyTorch minors it was measured with")
-    evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run")
+    evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run; the newest last")
     sdk: Sdk | None = None
     kernels: Kernels
     switches: dict[Switch, Literal["vendor", "flaggems"]] = Field(
@@ -206,6 +214,7 @@ class Platform(Section):
     routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
+    _runs: tuple[evidence.Run, ...] = PrivateAttr(default=())  # what the files of evidence say
 
     @model_validator(mode="after")
     def _consistent(self) -> Platform:
@@ -236,8 +245,8 @@ class Platform(Section):
 
     @property
     def status(self) -> str:
-        """Computed, never typed: `Emulated` until a file of evidence exists."""
-        return "Stable" if self.evidence else ("Reference" if self.emulated else "Emulated")
+        """Computed, never typed: what the last file of evidence says, `Emulated` until there is one."""
+        return self._runs[-1].status if self._runs else ("Reference" if self.emulated else "Emulated")
 
 
 class Variant(Section):
@@ -342,6 +351,10 @@ def load(path: Path) -> Platform:
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")
+    try:
+        platform._runs = tuple(evidence.read(path.parent / name, platform.id) for name in platform.evidence)
+    except ValueError as error:
+        raise PlatformError(f"{path}: evidence: {error}") from None
     return platform
 
 

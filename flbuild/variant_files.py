@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 
 from flbuild.errors import UserError
@@ -32,3 +33,9 @@ def find(root: Path, name: str) -> Path:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}."
     raise UserError(f"unknown variant {name!r} (no variants/{name}.yaml); {hint}")
+
+
+def python_of(root: Path, name: str) -> str:
+    """The minor of Python that a variant is pinned to, as its file says; empty where any will do."""
+    found = re.search(r"^python:\n\s+- (3\.\d+)\.\*", find(root, name).read_text(), re.MULTILINE)
+    return found[1] if found else ""

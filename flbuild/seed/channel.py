@@ -10,21 +10,24 @@ import asyncio
 import importlib.metadata
 import json
 import os
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from rattler.index import index_fs
 
-from flbuild import children, interpreter_tags, pip
+from flbuild import children, pip
 from flbuild.digest import changes, manifest, sha256_file, sha256_text
 from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
 from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover
 from flbuild.report import Report, Stage
-from flbuild.seed.download import download, wheel_list
+from flbuild.seed.download import download, lists
 from flbuild.seed.recipes import Recipe, compiler_variants, host_facts, host_recipes, share_out, wheel_recipes
 
+# Disk for each byte of wheels: the wheel, its package, what that unpacks to (environments are hard links), and building.
+DISK_FACTOR = 5.5
 WORKERS = 2  # a process holds a gigabyte while it packs torch
 
 
@@ -48,8 +51,7 @@ def tool_versions() -> dict[str, str]:
 
 def identity(layout: Layout) -> dict[str, str]:
     """Everything that decides what the channel holds; the published channel keeps it to tell what changed."""
-    lists = layout.root / "recipe" / "seed" / "wheels"
-    code = manifest(layout.root, [*code_files(layout.root), *lists.glob(f"{interpreter_tags.current().py}*.txt")])
+    code = manifest(layout.root, [*code_files(layout.root), *lists(layout)])
     return code | host_facts() | tool_versions()
 
 
@@ -164,10 +166,7 @@ def make(layout: Layout, report: Report) -> str:
         with report.stage("seed channel") as stage:
             stage.skip("unchanged")
         return sha256_text(json.dumps(facts, sort_keys=True))
-    size = pip.download_bytes(wheel_list(layout.root)) / 1e9
-    report.say(
-        f"seed channel: {size:.1f} GB of wheels from PyPI and torch (0.2 GB, or 2.7 GB where pip finds no CPU build), disk 1.5 GB or 9 GB ({why})"
-    )
+    report.say(f"seed channel: {announced(layout)} ({why})")
     with report.stage("wheels") as stage:
         paths = download(layout, stage)
         stage.detail = said(paths)
@@ -178,6 +177,28 @@ def make(layout: Layout, report: Report) -> str:
         (made / "variants.yaml").write_text(json.dumps(compiler_variants(facts), indent=1))
         put_in_place(made, facts, layout.seed)
     return sha256_text(json.dumps(facts, sort_keys=True))
+
+
+def announced(layout: Layout) -> str:
+    """What will be downloaded and what disk that takes, for a person.
+
+    Raises:
+        UserError: there is not so much room.
+    """
+    sizes = [pip.download_bytes(file) / 1e9 for file in lists(layout)]
+    if not layout.torch:
+        return (
+            f"{sizes[0]:.1f} GB of wheels from PyPI and torch (0.2 GB, or 2.7 GB where pip finds no CPU build), disk 1.5 GB or 9 GB"
+        )
+    need = DISK_FACTOR * sum(sizes)
+    room = shutil.disk_usage(layout.root).free / 1e9
+    there = sum(file.stat().st_size for file in [*layout.wheels.rglob("*.whl"), *layout.seed_packages.rglob("*.conda")]) / 1e9
+    if room + there < need:
+        raise UserError(
+            f"{layout.artifacts} has {room:.0f} GB free, and a channel with PyTorch {layout.torch} and its libraries takes {need:.0f} GB with"
+            " an environment made of it; free some, clone onto a larger disk, or give a conda channel with --channel."
+        )
+    return f"{sum(sizes):.1f} GB of wheels from PyPI, disk {need:.0f} GB with an environment"
 
 
 def said(paths: list[Path]) -> str:

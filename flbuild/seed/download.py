@@ -14,7 +14,8 @@ from flbuild.report import Stage
 
 
 def wheel_list(root: Path, part: str = "") -> Path:
-    """The hashed list of this Python version: everything but torch; part `-cuda`: a CUDA build of torch with its libraries.
+    """The hashed list of this Python version: everything but torch; part `-cuda`: a CUDA build of torch with its libraries;
+    part `-torch2.11`: everything, with that torch.
 
     Raises:
         UserError: there is none for this version.
@@ -25,6 +26,19 @@ def wheel_list(root: Path, part: str = "") -> Path:
             f"there is no wheel list for Python {preflight.python_version()} ({path}); run with another Python or make it: python -m flbuild.seed.pin"
         )
     return path
+
+
+def has_torch(root: Path, minor: str) -> bool:
+    """Whether seed channels can be made of that minor of PyTorch."""
+    return (root / "recipe" / "seed" / "wheels" / f"torch{minor}.in").is_file()
+
+
+def lists(layout: Layout) -> list[Path]:
+    """All lists that the layout's seed channel may be made of: one with its own torch, or the common one and those of torch."""
+    if layout.torch:
+        return [wheel_list(layout.root, f"-torch{layout.torch}")]
+    common = wheel_list(layout.root)
+    return [common, *(file for part in ("cpu", "cuda") if (file := common.with_stem(f"{common.stem}-{part}")).is_file())]
 
 
 def fetch(layout: Layout, requirements: Path, stage: Stage) -> list[Path]:
@@ -62,6 +76,8 @@ def fetch(layout: Layout, requirements: Path, stage: Stage) -> list[Path]:
 
 def download(layout: Layout, stage: Stage) -> list[Path]:
     """All wheels of the channel: torch as a CPU build where pip finds one, else the CUDA build and what that needs."""
+    if layout.torch:
+        return fetch(layout, lists(layout)[0], stage)
     common = fetch(layout, wheel_list(layout.root), stage)
     cpu_list = wheel_list(layout.root).with_name(f"{interpreter_tags.current().py}-cpu.txt")
     if cpu_list.is_file():

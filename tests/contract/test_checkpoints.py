@@ -193,6 +193,7 @@ def test_distributed_checkpoint_in_the_background(tmp_path):
     assert back["x"].sum().item() == 1000 and back["x"].is_flagos
 
 
+@pytest.mark.capability("sole_accelerator")
 def test_distributed_checkpoints_become_plain_files(tmp_path):
     from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
 

@@ -185,7 +185,8 @@ def test_empty_and_zero_dimensional(same):
         same(torch.cat([x.to(DEVICE).reshape(-1)] * 2), torch.cat([x.reshape(-1)] * 2))
 
 
-def test_conv_and_its_gradients(same):
+def test_conv_and_its_gradients(same, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # PyTorch's default for convolutions
     torch.manual_seed(0)
     for shape, layer in (
         ((2, 4, 9), torch.nn.Conv1d(4, 6, 3, padding=1, groups=2)),

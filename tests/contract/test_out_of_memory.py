@@ -111,6 +111,7 @@ def test_blocks_that_a_stream_still_uses_are_waited_for():
     assert block(40).numel() == 40 * MIB
 
 
+@pytest.mark.capability("own_allocator")
 def test_fragments_do_not_grow_without_end():
     """Blocks of many sizes, freed in turn, are used again."""
     limit(64 * MIB)

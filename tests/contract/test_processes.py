@@ -7,6 +7,7 @@ from multiprocessing.reduction import ForkingPickler
 import pytest
 import torch
 from torch import nn
+from torch.torch_version import TorchVersion
 
 DEVICE = "flagos"
 
@@ -75,7 +76,9 @@ def test_cpu_tensors_are_still_shared_not_copied():
 def test_sharing_in_place():
     """As for CUDA: nothing to do, and no error."""
     x = torch.ones(2, device=DEVICE)
-    assert x.share_memory_() is x and x.is_shared()
+    assert x.share_memory_() is x
+    if TorchVersion(torch.__version__) >= (2, 13):  # an older PyTorch calls CUDA's tensors alone shared
+        assert x.is_shared()
     assert nn.Linear(2, 2).to(DEVICE).share_memory() is not None
     with pytest.raises((RuntimeError, NotImplementedError), match="only available on CPU|flagos"):
         x.untyped_storage()._share_fd_cpu_()

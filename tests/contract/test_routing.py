@@ -45,7 +45,6 @@ def test_none_sends_an_operator_to_the_cpu(python, tmp_path):
     (tmp_path / "my.conf").write_text("add.Tensor = none\n")
     code = """
         import torch
-from torch_fl import _C
         from torch_fl import _C
         x = torch.ones(3, device="flagos")
         assert torch.add(x, x).tolist() == [2, 2, 2]
@@ -116,7 +115,8 @@ def test_routes_command_says_why_for_each_step(routes):
     found = steps("none", "special_bessel_j1")
     assert found["chain"] == found["backend"] == (slots or ["cpu"])[0]
     assert found[found["backend"]] == f"chosen: no line names the operator, and {verdict}"
-    assert steps("none", "_fused_sdp_choice")["host"].startswith("chosen: no line names the operator, and slot 'host' has")
+    choice = steps("none", "_fused_sdp_choice")
+    assert choice[choice["backend"]].startswith(f"chosen: no line names the operator, and slot '{choice['backend']}' has")
     text = routes("--op", "mul.Tensor", FLAGOS_OP_mul__Tensor="gcu, none").stdout
     assert "mul.Tensor = gcu, none  (FLAGOS_OP_mul__Tensor)" in text and "skipped: slot not installed" in text
 
@@ -190,7 +190,6 @@ def test_a_file_that_is_none_stops_the_import(python, tmp_path, name):
     python(
         f"""
         import torch
-from torch_fl import _C
         assert torch.ones(2).sum().item() == 2
         try:
             torch.ones(2, device="flagos")

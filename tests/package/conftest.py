@@ -116,6 +116,13 @@ def environment(channel: Path, base_channel: str, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="session")
+def bare_environment(base_channel: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Python with PyTorch and numpy, and nothing of the project."""
+    prefix = tmp_path_factory.mktemp("bare") / "prefix"
+    return make_environment(prefix, [base_channel], ["python", "pytorch", "numpy"])
+
+
+@pytest.fixture(scope="session")
 def solve_host(channel: Path, base_channel: str, flaggems_channel: Path):
     """A function from match specs to {name: version} of the emulated platform, with all there is to choose from."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from flbuild import sync
@@ -53,6 +56,9 @@ profiler = "some"
 compile = "some"
 """
 
+COUNTS = {"passed": 0, "skipped": 7, "failed": 0, "error": 0}
+EVIDENCE = {"schema": 1, "platform": "metal", "emulated": False, "devices": [{"index": 0, "name": "a card"}], "counts": COUNTS}
+
 
 @pytest.fixture
 def write(tmp_path):
@@ -77,6 +83,24 @@ def test_every_platform_of_the_tree_is_valid_and_one_is_emulated():
 def test_each_sdk_version_is_a_variant_with_its_own_readable_build_string(write):
     builds = [(v.name, v.build_prefix, v.build_number, v.down_priority, v.gate) for v in variants(load(write(VENDOR)))]
     assert builds == [("metal-3.8.0", "metal_maca380", 0, 1, None), ("metal-3.8.1.3", "metal_maca3813", 1, 1, None)]
+
+
+def with_pytorch(table: str) -> str:
+    return VENDOR.replace('python = ["3.12"]', 'python = ["3.12"]\npytorch = ["2.10", "2.11"]').replace("[kernels]", f"{table}\n[kernels]")
+
+
+def test_each_sdk_version_goes_with_the_newest_pytorch_or_with_the_one_that_is_named(write):
+    made = variants(load(write(with_pytorch('[sdk.pytorch]\n"3.8.0" = "2.10"\n'))))
+    assert {variant.name: variant.minors["pytorch"] for variant in made} == {"metal-3.8.0": "2.10", "metal-3.8.1.3": "2.11"}
+    for variant in made:
+        assert re.search(rf"^pytorch:\n  - {re.escape(variant.minors['pytorch'])}\.\*$", sync.variant_file(variant), re.MULTILINE)
+        assert "pytorch:" not in sync.variant_file(variant, pinned=False)
+    assert {variant.minors["pytorch"] for variant in variants(load(write(with_pytorch(""))))} == {"2.11"}
+
+
+def test_a_pytorch_for_an_sdk_version_that_there_is_not_is_refused(write):
+    with pytest.raises(PlatformError, match=r"sdk\.pytorch names 3\.9\.0, which is not among sdk\.versions: add it there or remove it"):
+        load(write(with_pytorch('[sdk.pytorch]\n"3.9.0" = "2.10"\n')))
 
 
 def test_a_virtual_package_gates_and_outranks(write):
@@ -152,10 +176,31 @@ def test_flaggems_is_pinned_by_the_platform_and_may_be_optional(write, pins, fla
         assert (keys["flagos_flaggems_spec"], keys["flagos_triton_spec"]) == (flaggems, triton)
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"platform": "host"}, "run.json is of platform host"),
+        ({"emulated": True}, "of emulated devices, which prove nothing"),
+        ({"devices": []}, "of emulated devices, which prove nothing"),
+        ({"schema": 2}, "run.json has schema 2 and 1 is known"),
+        ({"counts": COUNTS}, "no test ran"),
+        ({"counts": 3}, "run.json is no file of evidence (counts: "),
+        (None, "run.json is no file of evidence"),
+    ],
+)
+def test_evidence_that_proves_nothing_is_refused(write, change, sentence):
+    path = write(VENDOR.replace('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]'))
+    (path.parent / "run.json").write_text("[]" if change is None else json.dumps(EVIDENCE | change))
+    with pytest.raises(PlatformError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: evidence: ") and sentence in str(caught.value)
+
+
 def test_status_is_computed_from_evidence(write, tmp_path):
     path = write(VENDOR.replace('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]'))
-    (path.parent / "run.json").write_text("{}")
-    assert load(path).status == "Stable"
+    for failed, status in ((0, "Stable"), (3, "99.7% of 1,000 tests pass")):
+        (path.parent / "run.json").write_text(json.dumps(EVIDENCE | {"counts": COUNTS | {"passed": 1000 - failed, "failed": failed}}))
+        assert load(path).status == status
     platform = load(write(VENDOR))
     assert platform.status == "Emulated"
     root = tmp_path / "elsewhere"  # without emulated SDKs
@@ -182,6 +227,8 @@ def test_an_emulated_build_is_another_build_with_the_reference_s_triton(write, t
     )
     assert emulated["flagos_triton_spec"] == reference.pins.triton_spec
     assert (keys["flagos_sdk_run_path"], emulated["flagos_sdk_run_path"]) == ("/opt/maca/lib", "none")
+    driven = load(write(VENDOR.replace('root = "/opt/maca"', 'root = "/opt/maca"\nwith_pytorch = true')))
+    assert sync.variant_keys(variants(driven)[-1])["flagos_sdk_run_path"] == "none"  # PyTorch has loaded its own
     assert keys["flagos_sdk_spec"] == emulated["flagos_sdk_spec"] == "maca-version >=3.8,<4.0a0"
     assert (keys["flagos_emulated"], emulated["flagos_emulated"]) == ("no", "yes")
     assert int(emulated["flagos_down_priority"]) > int(keys["flagos_down_priority"])

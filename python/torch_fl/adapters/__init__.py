@@ -12,6 +12,7 @@ ADAPTERS = {
     "flag_gems": "torch_fl.flaggems.adapter",
     "lightning": "torch_fl.adapters.lightning",
     "pytorch_lightning": "torch_fl.adapters.lightning",
+    "torch._inductor": "torch_fl.compile.inductor",
     "triton": "torch_fl.adapters.triton",
 }  #: library -> the module whose ``register(library)`` adds the device
 

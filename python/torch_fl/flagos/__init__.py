@@ -149,6 +149,9 @@ __all__ = [
     "synchronize",
 ]
 
+# What torch.compile's Inductor looks up in the module of a device; see torch_fl.compile.
+_INDUCTOR_CLASSES = frozenset(["Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"])
+
 sharing.register()
 
 
@@ -156,6 +159,10 @@ def __getattr__(name: str) -> object:
     # torch.utils.checkpoint reads this as a variable, and only then keeps the device's random state.
     if name == "_initialized":
         return is_initialized()
+    if name in _INDUCTOR_CLASSES:
+        from torch_fl import compile
+
+        return compile.inductor_class(name)
     raise AttributeError(f"module 'torch.flagos' has no attribute '{name}'")
 
 

@@ -1,5 +1,7 @@
 """Which devices there are, which one is current, and waiting for them."""
 
+import sys
+
 import torch
 
 from torch_fl import _C
@@ -8,6 +10,11 @@ from torch_fl.flagos._utils import DeviceLike, _get_device_index, existing_index
 
 def is_available() -> bool:
     """Whether there is at least one device; initialises nothing."""
+    # Dynamo asks this before it traces a function, which is the first that a device hears of torch.compile.
+    if "torch._inductor.compile_fx" in sys.modules:
+        from torch_fl import compile
+
+        compile.register_if_in_use()
     return _C.device_count() > 0
 
 

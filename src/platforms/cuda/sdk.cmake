@@ -1,7 +1,7 @@
 # What a build for CUDA needs: cuda::cudart (headers and runtime), and PyTorch's own part for it, cuda::c10_cuda.
 #
 # TORCH_FL_SDK_ROOT, else CUDA_HOME or CUDA_PATH of CMake or the environment, else the NVIDIA packages beside PyTorch (the wheels
-# nvidia-cuda-runtime and nvidia-cuda-crt), else /usr/local/cuda. Nothing of it is packaged, and the process has one runtime:
+# nvidia-cuda-runtime and nvidia-cuda-crt; of CUDA 12 nvidia-cuda-runtime-cu12 and nvidia-cuda-nvcc-cu12), else /usr/local/cuda. Nothing of it is packaged, and the process has one runtime:
 # the one that PyTorch has loaded, which is of the same major version.
 find_library(CUDA_c10_cuda_LIBRARY c10_cuda PATHS "${TorchLibraries_LIB_DIR}" NO_DEFAULT_PATH)
 if(NOT CUDA_c10_cuda_LIBRARY)
@@ -19,13 +19,15 @@ list(APPEND _cuda_roots "${_site}/nvidia/cu13" "${_site}/nvidia/cuda_runtime" /u
 
 set(_cuda_missing)
 foreach(_root ${_cuda_roots})
-  # One root for both: headers of two versions do not fit together.
+  # One root for both, since headers of two versions do not fit together; the wheels of CUDA 12 have a folder for each part.
   foreach(_include include targets/x86_64-linux/include targets/sbsa-linux/include)
-    if(EXISTS "${_root}/${_include}/cuda_runtime_api.h" AND EXISTS "${_root}/${_include}/crt/host_defines.h")
-      set(CUDA_INCLUDE_DIR "${_root}/${_include}")
-      file(GLOB _cudart "${_root}/lib64/libcudart.so*" "${_root}/lib/libcudart.so*")
-      break()
-    endif()
+    foreach(_crt "${_root}/${_include}" "${_root}/../cuda_nvcc/include")
+      if(EXISTS "${_root}/${_include}/cuda_runtime_api.h" AND EXISTS "${_crt}/crt/host_defines.h" AND NOT CUDA_INCLUDE_DIR)
+        set(CUDA_INCLUDE_DIR "${_root}/${_include}")
+        set(_crt_include_dir "${_crt}")
+        file(GLOB _cudart "${_root}/lib64/libcudart.so*" "${_root}/lib/libcudart.so*")
+      endif()
+    endforeach()
   endforeach()
   if(CUDA_INCLUDE_DIR AND _cudart)
     list(GET _cudart 0 CUDA_cudart_LIBRARY)
@@ -53,6 +55,7 @@ endif()
 
 add_library(cuda::cudart UNKNOWN IMPORTED)
 set_target_properties(cuda::cudart PROPERTIES IMPORTED_LOCATION "${CUDA_cudart_LIBRARY}"
-  INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${CUDA_INCLUDE_DIR}" INTERFACE_INCLUDE_DIRECTORIES "${CUDA_INCLUDE_DIR}")
+  INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${CUDA_INCLUDE_DIR};${_crt_include_dir}"
+  INTERFACE_INCLUDE_DIRECTORIES "${CUDA_INCLUDE_DIR};${_crt_include_dir}")
 add_library(cuda::c10_cuda UNKNOWN IMPORTED)
 set_target_properties(cuda::c10_cuda PROPERTIES IMPORTED_LOCATION "${CUDA_c10_cuda_LIBRARY}")

@@ -74,8 +74,9 @@ def test_a_failure_is_in_the_document_and_in_the_status(toy: Layout, drive) -> N
     assert "Traceback" not in errors.splitlines()[-1]
 
 
-def test_testing_what_has_no_tests_is_refused(drive) -> None:
-    status, document, _ = drive("plain", "--test")
+@pytest.mark.parametrize("arguments", [["--test"], ["--carry", "."]], ids=" ".join)
+def test_testing_what_has_no_tests_is_refused(drive, arguments: list[str]) -> None:
+    status, document, _ = drive("plain", *arguments)
     assert status == 1
     assert "torch-fl-tests was not built for plain" in document["error"]
 

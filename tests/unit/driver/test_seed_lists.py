@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from flbuild.platforms import load
-from flbuild.seed.pin import Pin, needed_on_cpu
+from flbuild.platforms import load, load_all, variants
+from flbuild.seed.pin import Pin, needed_on_cpu, requirements
 
 ROOT = Path(__file__).parents[3]
 SEED = ROOT / "recipe/seed/wheels"
@@ -48,6 +48,25 @@ def test_each_version_has_what_it_needs(version: str) -> None:
 
 def test_the_cpu_build_is_of_the_same_release() -> None:
     assert pins(SEED / "py311-cpu.txt") == {"torch": "2.13.0+cpu"}
+
+
+@pytest.mark.parametrize("path", sorted(SEED.glob("py*-torch*.txt")), ids=lambda p: p.stem)
+def test_a_channel_with_another_pytorch_has_all_that_the_usual_one_offers(path: Path) -> None:
+    pinned, minor = pins(path), path.stem.partition("-torch")[2]
+    named = {r.name: r for name in ("requirements", f"torch{minor}") for r in map(Requirement, requirements(SEED / f"{name}.in"))}
+    assert named.keys() <= pinned.keys()
+    assert all(named[name].specifier.contains(pinned[name]) for name in named), "made of another torch*.in: run flbuild.seed.pin"
+    assert pinned["torch"].startswith(f"{minor}.")
+    assert {"nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"} & pinned.keys()  # its headers, and what the package tests load
+
+
+def test_each_pinned_variant_has_a_channel_or_needs_a_card_s_own() -> None:
+    """Variants whose headers come with PyTorch can be built from a channel that is made here."""
+    for platform in load_all(ROOT):
+        for variant in variants(platform):
+            if platform.sdk and platform.sdk.with_pytorch:
+                tag = f"py{variant.minors['python'].replace('.', '')}-torch{variant.minors['pytorch']}"
+                assert (SEED / f"{tag}.txt").is_file(), f"{variant.name}: run python -m flbuild.seed.pin --torch {variant.minors['pytorch']}"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

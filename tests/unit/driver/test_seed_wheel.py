@@ -23,6 +23,7 @@ XY = "{}.{}".format(*sys.version_info[:2])
         ("huggingface.hub<3,>=1.0", "huggingface_hub <3,>=1.0"),
         ("numpy!=1.21,~=1.20", "numpy !=1.21,~=1.20"),
         ("nvidia-cublas===13.1.0.3", "nvidia-cublas ==13.1.0.3"),
+        ("nvidia-cublas==13.1.0.3.*,!=13.1.*", "nvidia-cublas !=13.1.*,13.1.0.3.*"),
     ],
 )
 def test_specs(requirement: str, spec: str) -> None:
@@ -121,3 +122,10 @@ def test_a_program_comes_without_its_python_wrapper(make_wheel, tmp_path: Path) 
     assert [p.name for p in (tmp_path / "prefix").iterdir()] == ["bin"]
     assert subprocess.check_output([tmp_path / "prefix/bin/ninja"], text=True) == "ninja\n"
     assert wheel.recipe(Wheel.read(file), {}, "code")["requirements"]["run"] == []
+
+
+def test_headers_that_another_wheel_s_include_come_with_it(make_wheel) -> None:
+    both = [Wheel.read(make_wheel(name, "13.0", {"x.h": ""})) for name in ("nvidia_cuda_runtime", "nvidia_cuda_crt")]
+    known = {w.name: w for w in both}
+    assert wheel.recipe(both[0], known, "code")["requirements"]["run"][-1] == "nvidia-cuda-crt"
+    assert "nvidia-cuda-crt" not in wheel.recipe(both[0], {both[0].name: both[0]}, "code")["requirements"]["run"]

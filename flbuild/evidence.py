@@ -1,0 +1,66 @@
+"""What the support table reads of a file of evidence, which `torch-fl test` or a carried archive has written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+SCHEMA = 1
+
+
+class _Counts(BaseModel):
+    passed: int
+    failed: int
+    error: int
+
+
+class _Document(BaseModel):
+    schema_: int
+    platform: str
+    emulated: bool
+    devices: list[dict]
+    counts: _Counts
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run on cards."""
+
+    passed: int
+    ran: int
+
+    @property
+    def status(self) -> str:
+        """The word for the table: only a run without a failure makes a platform stable."""
+        if self.passed == self.ran:
+            return "Stable"
+        return f"{self.passed / self.ran:.1%} of {self.ran:,} tests pass"
+
+
+def read(path: Path, platform: str) -> Run:
+    """What a file proves about a platform.
+
+    Raises:
+        ValueError: it is no evidence, or of something else; the sentence says why.
+    """
+    try:
+        said = json.loads(path.read_text("utf-8"))
+        document = _Document.model_validate(said | {"schema_": said.get("schema")})
+    except (ValueError, TypeError, AttributeError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+        key = ".".join(map(str, first["loc"])).replace("schema_", "schema")
+        raise ValueError(f"{path.name} is no file of evidence ({key + ': ' if key else ''}{first['msg']}): write one with torch-fl test") from None
+    if document.schema_ != SCHEMA:
+        raise ValueError(f"{path.name} has schema {document.schema_} and {SCHEMA} is known: write it anew with torch-fl test")
+    if document.platform != platform:
+        raise ValueError(f"{path.name} is of platform {document.platform}: put it into that one's folder")
+    if document.emulated or not document.devices:
+        raise ValueError(f"{path.name} is of no card but of emulated devices, which prove nothing: remove the entry")
+    counts = document.counts
+    ran = counts.passed + counts.failed + counts.error
+    if not ran:
+        raise ValueError(f"{path.name}: no test ran: remove the entry")
+    return Run(counts.passed, ran)

@@ -1,0 +1,36 @@
+"""The classes that Inductor generates code for flagos with: its own, with kernels that are compiled for the target.
+
+A generated kernel carries a description of its device, whose type chooses Triton's compiler and Inductor's launcher.  Where it is
+written into the wrapper, the description becomes the target's: a process that compiles kernels for Inductor knows only that one.
+"""
+
+from typing import Any
+
+import torch
+from torch._inductor.codegen.triton import TritonScheduling
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen as TorchPythonWrapper
+from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen as WrapperFxCodegen
+from torch._inductor.virtualized import V
+
+from torch_fl.compile.inductor import DEVICE, target
+
+
+class Scheduling(TritonScheduling):
+    def define_kernel(self, src_code: str, node_schedule: Any, kernel: Any) -> str:
+        described = src_code.replace(f"DeviceProperties(type='{DEVICE}'", f"DeviceProperties(type='{target()}'")
+        return super().define_kernel(described, node_schedule, kernel)
+
+
+class PythonWrapperCodegen(TorchPythonWrapper):
+    @staticmethod
+    def create(is_subgraph: bool, *arguments: Any, **options: Any) -> TorchPythonWrapper:
+        if is_subgraph:
+            return TorchPythonWrapper.create(is_subgraph, *arguments, **options)
+        return PythonWrapperCodegen()
+
+    def define_user_defined_triton_kernel(self, *arguments: Any, **options: Any) -> Any:
+        device = V.graph.get_current_device_or_throw()
+        if device.type == DEVICE:
+            device = torch.device(target(), device.index)
+        with V.graph.set_current_device(device):
+            return super().define_user_defined_triton_kernel(*arguments, **options)
