@@ -31,6 +31,11 @@ def said(done):
     return [line for line in done.stderr.splitlines() if not PROFILERS_OWN.match(line)]
 
 
+def convolutions(*, allow_tf32):
+    """Context in which convolutions may or may not use TF32. The switch itself is shut by PyTorch's test lists."""
+    return torch.backends.cudnn.flags(enabled=None, benchmark=None, deterministic=None, allow_tf32=allow_tf32)
+
+
 def needing(capability, some, names):
     """`names` as parameters of a test, of which `some` need a capability."""
     mark = pytest.mark.capability(capability)

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from .conftest import needing
+from .conftest import convolutions, needing
 
 DEVICE = "flagos"
 
@@ -185,8 +185,13 @@ def test_empty_and_zero_dimensional(same):
         same(torch.cat([x.to(DEVICE).reshape(-1)] * 2), torch.cat([x.reshape(-1)] * 2))
 
 
-def test_conv_and_its_gradients(same, monkeypatch):
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # PyTorch's default for convolutions
+@pytest.fixture
+def _full_precision():
+    with convolutions(allow_tf32=False):  # PyTorch allows it by default
+        yield
+
+
+def test_conv_and_its_gradients(same, _full_precision):
     torch.manual_seed(0)
     for shape, layer in (
         ((2, 4, 9), torch.nn.Conv1d(4, 6, 3, padding=1, groups=2)),

@@ -8,6 +8,8 @@ import json
 import pytest
 import torch
 
+from .conftest import convolutions
+
 DEVICE = "flagos"
 PRECISE = 1e-5  #: relative error of a product of float32; TF32 keeps 10 bits of each factor, which is some 3e-4
 COARSE = 1e-2
@@ -32,10 +34,8 @@ SWITCHES = {
 
 @pytest.fixture(autouse=True)
 def _switches_as_found():
-    convolutions = torch.backends.cudnn.allow_tf32
     yield
     torch.backends.cuda.matmul.allow_tf32 = False  # this one repairs what the others leave
-    torch.backends.cudnn.allow_tf32 = convolutions
 
 
 def operands(dtype=torch.float32):
@@ -107,14 +107,15 @@ def layer():
 
 def test_convolutions_are_precise_without_tf32():
     """PyTorch allows it for convolutions by default."""
-    torch.backends.cudnn.allow_tf32 = False
-    assert relative_error(convolution, *layer()) < PRECISE
+    with convolutions(allow_tf32=False):
+        assert relative_error(convolution, *layer()) < PRECISE
 
 
 @pytest.mark.capability("tf32")
 def test_convolutions_are_coarse_where_all_switches_allow_it():
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
-    assert PRECISE < relative_error(convolution, *layer()) < COARSE
+    torch.backends.cuda.matmul.allow_tf32 = True
+    with convolutions(allow_tf32=True):
+        assert PRECISE < relative_error(convolution, *layer()) < COARSE
 
 
 PROGRAM = """
