@@ -12,6 +12,7 @@ from torch._inductor.codegen.wrapper import PythonWrapperCodegen as TorchPythonW
 from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen as WrapperFxCodegen
 from torch._inductor.virtualized import V
 
+from torch_fl.compile import graphs
 from torch_fl.compile.inductor import DEVICE, target
 
 
@@ -34,3 +35,7 @@ class PythonWrapperCodegen(TorchPythonWrapper):
             device = torch.device(target(), device.index)
         with V.graph.set_current_device(device):
             return super().define_user_defined_triton_kernel(*arguments, **options)
+
+    def generate_after_suffix(self, result: Any) -> None:
+        super().generate_after_suffix(result)
+        result.splice(graphs.source(V.graph))
