@@ -37,7 +37,7 @@ def source(graph: Any) -> str:
     partitions = [] if overlapping or len(graph.device_idxs) != 1 else [tuple(p) for p in _partitions(graph)]
     return f"""
 from torch_fl.compile import graphs
-graphs.capture(runner, {partitions!r}, {sorted(graph.device_idxs)!r}, backward={graph.is_backward}, inference={graph.is_inference})
+call = graphs.capture(runner, {partitions!r}, {sorted(graph.device_idxs)!r}, backward={graph.is_backward}, inference={graph.is_inference})
 """
 
 
@@ -46,7 +46,7 @@ def _partitions(graph: Any) -> list[Partition]:
     whole = cudagraph_utils.CudagraphMetadata(
         placeholders,
         set(_static_inputs(graph)),
-        {index for index, one in enumerate(placeholders) if one.name in graph.mutated_inputs},
+        set(graph.mutated_input_idxs),
         [None] * len(graph.graph_outputs),
         dict(graph.constants),
     )
@@ -69,21 +69,36 @@ def _static_inputs(graph: Any) -> Sequence[int]:
     return compile_fx.get_static_input_idxs(0)
 
 
-def capture(runner: Any, partitions: list[tuple], devices: list[int], *, backward: bool, inference: bool) -> None:
-    """Have the partitions of a generated wrapper captured at their first calls, and replayed afterwards.
+def capture(runner: Any, partitions: list[tuple], devices: list[int], *, backward: bool, inference: bool) -> Function:
+    """The function of a generated wrapper, with partitions that are captured at their first calls, and replayed afterwards.
 
     Args:
         runner: of the wrapper's module.
         partitions: of type :class:`Partition`; none: nothing of the graph can be captured.
-        devices: indices of the devices; one, if anything is captured.
+        devices: indices of the devices that the graph uses; one, if anything is captured.
         backward, inference: which graph it is; neither: a forward graph that a backward one follows.
     """
-    if partitions:
-        captured = [
-            lambda model, part=Partition(*one): _captured(model, part, devices[0], backward=backward, inference=inference)
-            for one in partitions
-        ]
-        runner.recursively_apply_fns(captured)
+    if not partitions:
+        return _marked(runner.call, devices) if backward else runner.call
+    captured = [
+        lambda model, part=Partition(*one): _captured(model, part, devices[0], backward=backward, inference=inference)
+        for one in partitions
+    ]
+    runner.recursively_apply_fns(captured)
+    return runner.call
+
+
+def _marked(call: Function, devices: list[int]) -> Function:
+    """A backward graph that is not captured: the graphs of its forward one wait for it, so they are told."""
+    from torch._inductor.cudagraph_trees import get_manager
+
+    def marked(arguments: list[Any]) -> Sequence[Any]:
+        for index in devices:
+            if manager := get_manager(index, create_if_none_exists=False):
+                manager.set_to_running_backward()
+        return call(arguments)
+
+    return marked
 
 
 def _captured(model: Function, partition: Partition, device: int, *, backward: bool, inference: bool) -> Function:
