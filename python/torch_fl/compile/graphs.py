@@ -121,12 +121,6 @@ def _captured(model: Function, partition: Partition, device: int, *, backward: b
     def call(arguments: list[Any]) -> list[Any]:
         inputs = _C.as_target(arguments)
         arguments.clear()
-        found = list(run(inputs))
-        results = _C.as_flagos(found)
-        for result, one in zip(results, found, strict=True):
-            # Inductor sees by its tensor whether a result is still held, and says so in it once a replay has overwritten the memory.
-            if isinstance(result, torch.Tensor) and result is not one:
-                result._captured = one
-        return results
+        return _C.as_flagos(list(run(inputs)))
 
     return call
