@@ -266,3 +266,106 @@ def test_an_exported_program_compiles():
     with torch.no_grad():
         program = torch.export.export(layer, (x,)).module()
         torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
+
+
+@pytest.fixture
+def captured():
+    """How many graphs of the device have been captured since the test began."""
+    from torch._inductor.cudagraph_trees import get_manager, reset_cudagraph_trees
+
+    reset_cudagraph_trees()
+
+    def graphs():
+        manager = get_manager(torch.flagos.current_device(), create_if_none_exists=False)
+        return manager.new_graph_id().id if manager else 0
+
+    yield graphs
+    reset_cudagraph_trees()
+
+
+@compiles
+@pytest.mark.parametrize("backend", ["inductor", DEVICE])
+def test_reduce_overhead_replays_a_graph_on_new_inputs(captured, backend):
+    weight = nn.Parameter(torch.randn(32, 32, device=DEVICE))
+    eager = lambda x: (x @ weight).relu() * 2  # noqa: E731
+    f = torch.compile(eager, mode="reduce-overhead", backend=backend, fullgraph=True)
+    with torch.no_grad():
+        for _ in range(5):
+            torch.compiler.cudagraph_mark_step_begin()
+            x = torch.randn(8, 32, device=DEVICE)
+            found = f(x)
+            assert found.device.type == DEVICE
+            torch.testing.assert_close(found, eager(x))
+        weight.mul_(2)
+        torch.testing.assert_close(f(x), eager(x))
+    assert captured() == 1
+
+
+@compiles
+def test_reduce_overhead_trains_as_in_eager(captured):
+    x = torch.randn(2, 16, 64, device=DEVICE)
+    eager, compiled = _layer(), _layer()
+    wanted = _train(eager, eager, x, steps=6)
+    found = _train(torch.compile(compiled, mode="reduce-overhead", fullgraph=True), compiled, x, steps=6)
+    assert found == pytest.approx(wanted, rel=1e-3)
+    assert captured() == 2  # forward and backward
+
+
+@compiles
+def test_results_of_a_graph_stay_as_long_as_they_are_held(captured):
+    f = torch.compile(lambda x: x.sin() + 1, mode="reduce-overhead", fullgraph=True)
+    held = []
+    for _ in range(4):
+        x = torch.randn(1000, device=DEVICE)
+        held.append((x, f(x).clone()))
+    for x, found in held:
+        torch.testing.assert_close(found, x.sin() + 1)
+    assert captured() == 1
+
+
+@compiles
+def test_a_result_that_a_later_replay_has_overwritten_is_reported(captured):
+    f = torch.compile(lambda x: x.sin() + 1, mode="reduce-overhead", fullgraph=True)
+    results = []
+    for _ in range(4):
+        torch.compiler.cudagraph_mark_step_begin()
+        results.append(f(torch.randn(1000, device=DEVICE)))
+    with pytest.raises(RuntimeError, match="overwritten by a subsequent run"):
+        results[1] + 1
+
+
+@compiles
+def test_graphs_draw_other_numbers_at_each_replay(captured):
+    f = torch.compile(lambda x: F.dropout(x, 0.5), mode="reduce-overhead", fullgraph=True)
+    x = torch.ones(4096, device=DEVICE)
+    drawn = []
+    for _ in range(5):
+        torch.compiler.cudagraph_mark_step_begin()
+        drawn.append(f(x).clone())
+    assert captured() == 1
+    assert all(not torch.equal(one, other) for one, other in zip(drawn, drawn[1:], strict=False))
+
+
+@compiles
+def test_reduce_overhead_leaves_work_of_the_cpu_out_of_the_graph(captured):
+    def f(x, y):
+        return (x.sin() * 2).relu(), y.cos() + 1
+
+    compiled = torch.compile(f, mode="reduce-overhead", fullgraph=True)
+    for _ in range(4):
+        torch.compiler.cudagraph_mark_step_begin()
+        x, y = torch.randn(64, device=DEVICE), torch.randn(8)
+        for found, wanted in zip(compiled(x, y), f(x, y), strict=True):
+            torch.testing.assert_close(found, wanted)
+    assert captured() == 1
+
+
+@compiles
+def test_the_shape_decides_which_graph_is_replayed(captured):
+    f = torch.compile(lambda x: x.cos() * 3, mode="reduce-overhead", dynamic=True, fullgraph=True)
+    for _ in range(3):
+        for rows in (4, 9):
+            torch.compiler.cudagraph_mark_step_begin()
+            x = torch.randn(rows, 16, device=DEVICE)
+            torch.testing.assert_close(f(x), x.cos() * 3)
+    assert captured() == 2

@@ -83,3 +83,12 @@ def backend(
     register()
     chosen = {**(_inductor.list_mode_options(mode) if mode else {}), **(options or {})}
     return _inductor.compile(gm, list(example_inputs), options=chosen or None)
+
+
+def _reset() -> None:
+    """What torch._dynamo.reset() calls: graphs that were captured are dropped."""
+    if trees := sys.modules.get("torch._inductor.cudagraph_trees"):
+        trees.reset_cudagraph_trees()
+
+
+backend.reset = _reset

@@ -36,7 +36,9 @@ def _register(known: str) -> None:
     from torch._inductor import utils
     from torch._inductor.codegen.common import get_device_op_overrides, register_device_op_overrides
 
-    from torch_fl.compile import interface, triton_target
+    from torch.utils._triton import has_triton_package
+
+    from torch_fl.compile import interface
 
     # Dynamo's registry. Inductor also asks for "flagos:1".
     ours = interface.of(get_interface_for_device(known))
@@ -54,7 +56,10 @@ def _register(known: str) -> None:
     # only while it is empty.)
     register_device_op_overrides(DEVICE, get_device_op_overrides(known))
     _register_templates(known)
-    triton_target.register(DEVICE, known)
+    if has_triton_package():  # without it, Inductor says so itself
+        from torch_fl.compile import triton_target
+
+        triton_target.register(DEVICE, known)
 
 
 def _register_templates(known: str) -> None:
