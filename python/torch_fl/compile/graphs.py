@@ -33,7 +33,7 @@ def source(graph: Any) -> str:
     """
     if not (config.triton.cudagraphs and config.triton.cudagraph_trees and config.graph_partition):
         return ""
-    overlapping = any(isinstance(t, torch.Tensor) and output_code.complex_memory_overlap(t) for t in graph.example_inputs)
+    overlapping = any(isinstance(t, torch.Tensor) and output_code.complex_memory_overlap(t) for t in graph.example_inputs or ())
     partitions = [] if overlapping or len(graph.device_idxs) != 1 else [tuple(p) for p in _partitions(graph)]
     return f"""
 from torch_fl.compile import graphs
