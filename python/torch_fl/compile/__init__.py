@@ -1,8 +1,9 @@
-"""``torch.compile`` on flagos: Inductor generates code for the card whose device PyTorch drives (platform.toml, section ``triton``).
+"""``torch.compile`` on flagos: Inductor generates code for the card whose device PyTorch drives.
 
-Nothing of it is loaded by ``import torch_fl``.  PyTorch comes here by itself: Dynamo asks ``torch.flagos.is_available()`` before it
-traces, Inductor asks ``torch.flagos`` for the classes it generates code with (:func:`inductor_class`), and the entry point group
-``torch_dynamo_backends`` leads to :func:`backend`.
+Which that is, platform.toml says in its section ``triton``.  Nothing of this is loaded by ``import torch_fl``.  PyTorch
+comes here by itself: Dynamo asks ``torch.flagos.is_available()`` before it traces, Inductor asks ``torch.flagos`` for
+the classes it generates code with (:func:`inductor_class`), and the entry point group ``torch_dynamo_backends`` leads to
+:func:`backend`.
 """
 
 import sys
