@@ -6,6 +6,7 @@ target, over the same memory, and is handed to the same functions.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -84,7 +85,7 @@ def capture(runner: Any, partitions: list[tuple], devices: list[int], *, backwar
     if not partitions:
         return _marked(runner.call, devices) if backward else runner.call
     captured = [
-        lambda model, part=Partition(*one): _captured(model, part, devices[0], backward=backward, inference=inference)
+        partial(_captured, partition=Partition(*one), device=devices[0], backward=backward, inference=inference)
         for one in partitions
     ]
     runner.recursively_apply_fns(captured)
@@ -104,7 +105,7 @@ def _marked(call: Function, devices: list[int]) -> Function:
     return marked
 
 
-def _captured(model: Function, partition: Partition, device: int, *, backward: bool, inference: bool) -> Function:
+def _captured(model: Function, *, partition: Partition, device: int, backward: bool, inference: bool) -> Function:
     def on_target(inputs: list[Any]) -> list[Any]:
         arguments = _C.as_flagos(inputs)
         inputs.clear()

@@ -35,7 +35,6 @@ def _register(known: str) -> None:
     from torch._dynamo.device_interface import get_interface_for_device, register_interface_for_device
     from torch._inductor import utils
     from torch._inductor.codegen.common import get_device_op_overrides, register_device_op_overrides
-
     from torch.utils._triton import has_triton_package
 
     from torch_fl.compile import interface
