@@ -18,8 +18,7 @@ template <typename Change>
 py::list changed(const py::list& items, Change change) {
   py::list result(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
-    const PyObject* item = PyList_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i));
-    py::object one = py::reinterpret_borrow<py::object>(const_cast<PyObject*>(item));
+    py::object one = items[i];
     if (THPVariable_Check(one.ptr())) one = py::cast(change(THPVariable_Unpack(one.ptr())));
     result[i] = std::move(one);
   }
