@@ -65,17 +65,18 @@ def inductor_class(name: str) -> Any:
 
 
 class _Refused:
-    """Stands where Inductor expects a class."""
-
-    supports_caching = True  # Inductor asks this before it makes anything
+    """Stands where Inductor expects a class, and is refused as soon as Inductor asks for anything."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
+        self._reason = reason
 
     def __call__(self, *unused: Any, **options: Any) -> Any:
-        raise NotImplementedError(self.reason)
+        raise NotImplementedError(self._reason)
 
-    create = __call__
+    @property
+    def supports_caching(self) -> bool:
+        """The first that Inductor asks about a graph, before it takes it apart."""
+        raise NotImplementedError(self._reason)
 
 
 def backend(
