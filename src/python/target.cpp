@@ -2,6 +2,7 @@
 // target.cpp: tensors of the device that PyTorch drives (flagos_torch_device.h), for Python: what captures and replays work on
 // that device knows its tensors only.
 #include <flagos_target.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <unordered_map>
