@@ -32,7 +32,8 @@ def test_importing_the_device_loads_no_compiler(python):
     loaded = python("""
         import sys, torch, torch_fl
         torch.flagos.is_available()
-        print([name for name in sys.modules if name.startswith(("torch._inductor", "torch._dynamo", "triton", "torch_fl.compile"))])
+        compilers = ("torch._inductor", "torch._dynamo", "triton", "torch_fl.compile")
+        print([name for name in sys.modules if name.startswith(compilers)])
     """)
     assert loaded.stdout.strip() == "[]"
 
@@ -59,7 +60,11 @@ def test_pointwise_work_and_a_reduction_become_one_kernel_of_triton(generated, b
     found, (code,) = generated(torch.compile(f, backend=backend, fullgraph=True), x)
     torch.testing.assert_close(found, f(x))
     assert found.device == x.device
-    assert code.count("@triton.jit") == 1 and "extern_kernels" not in code and "torch.ops" not in code.split("def call")[-1]
+    assert (
+        code.count("@triton.jit") == 1
+        and "extern_kernels" not in code
+        and "torch.ops" not in code.split("def call")[-1]
+    )
 
 
 @compiles
@@ -104,7 +109,8 @@ def test_a_transformer_layer_trains_as_in_eager(dtype):
     rtol = 1e-4 if dtype == torch.float32 else 2e-2
     assert found == pytest.approx(wanted, rel=rtol)
     for one, other in zip(compiled.parameters(), eager.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=rtol, atol=2.5e-3)  # AdamW moves a weight by the rate, whatever its gradient
+        # AdamW moves a weight by the rate, however small its gradient.
+        torch.testing.assert_close(one, other, rtol=rtol, atol=2.5e-3)
 
 
 @compiles
@@ -244,7 +250,8 @@ def test_max_autotune_compares_kernels_of_triton_with_the_library(generated):
     finally:
         select_algorithm.clear_feedback_savers()
     torch.testing.assert_close(found, f(x, w), rtol=2e-2, atol=2e-1)
-    assert any("triton" in choice.lower() for choice in compared[0]) and any("extern" in choice.lower() for choice in compared[0])
+    kinds = {"triton" if "triton" in choice.lower() else "library" for choice in compared[0]}
+    assert kinds == {"triton", "library"}
 
 
 @compiles

@@ -1,11 +1,12 @@
 """Graphs of the target in compiled code (mode "reduce-overhead"): Inductor's own, which know the target's tensors only.
 
-Inductor splits the code of a graph into partitions that can be captured, and captures them itself where the device is the target.
-For flagos the generated wrapper asks for it (:func:`source`): each partition is put between tensors of the target, over the same
-memory, and is handed to the same functions.
+Inductor splits the code of a graph into partitions that can be captured, and captures them itself where the device is
+the target.  For flagos the generated wrapper asks for it (:func:`source`): each partition is put between tensors of the
+target, over the same memory, and is handed to the same functions.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -26,18 +27,20 @@ class Partition(NamedTuple):
 
 
 def source(graph: Any) -> str:
-    """What the wrapper of an Inductor graph ends with, so that its partitions are captured; nothing where they are not to be.
+    """What the wrapper of an Inductor graph ends with, so that its partitions are captured; nothing where they stay.
 
     Args:
         graph: Inductor's GraphLowering while it generates code.
     """
     if not (config.triton.cudagraphs and config.triton.cudagraph_trees and config.graph_partition):
         return ""
-    overlapping = any(isinstance(t, torch.Tensor) and output_code.complex_memory_overlap(t) for t in graph.example_inputs)
+    inputs = [one for one in graph.example_inputs or () if isinstance(one, torch.Tensor)]
+    overlapping = any(map(output_code.complex_memory_overlap, inputs))
     partitions = [] if overlapping or len(graph.device_idxs) != 1 else [tuple(p) for p in _partitions(graph)]
+    kind = f"backward={graph.is_backward}, inference={graph.is_inference}"
     return f"""
 from torch_fl.compile import graphs
-call = graphs.capture(runner, {partitions!r}, {sorted(graph.device_idxs)!r}, backward={graph.is_backward}, inference={graph.is_inference})
+call = graphs.capture(runner, {partitions!r}, {sorted(graph.device_idxs)!r}, {kind})
 """
 
 
@@ -50,7 +53,8 @@ def _partitions(graph: Any) -> list[Partition]:
         [None] * len(graph.graph_outputs),
         dict(graph.constants),
     )
-    parts = [(part, cudagraph_utils.get_partition_cudagraph_metadata(part, whole)) for part in graph.partition_maps or ()]
+    of = cudagraph_utils.get_partition_cudagraph_metadata
+    parts = [(part, of(part, whole)) for part in graph.partition_maps or ()]
     return [
         Partition(
             tuple(one.name for one in metadata.placeholders),
@@ -63,14 +67,14 @@ def _partitions(graph: Any) -> list[Partition]:
 
 
 def _static_inputs(graph: Any) -> Sequence[int]:
-    # As Inductor tells itself: what a backward graph reads was saved by the forward one, except the gradients that come in.
+    # As Inductor tells itself: what a backward graph reads was saved by the forward one, except for the gradients.
     if graph.is_backward:
         return range(compile_fx.count_tangents(graph.module))
     return compile_fx.get_static_input_idxs(0)
 
 
 def capture(runner: Any, partitions: list[tuple], devices: list[int], *, backward: bool, inference: bool) -> Function:
-    """The function of a generated wrapper, with partitions that are captured at their first calls, and replayed afterwards.
+    """The function of a generated wrapper, with partitions that are captured at first and replayed afterwards.
 
     Args:
         runner: of the wrapper's module.
@@ -81,7 +85,7 @@ def capture(runner: Any, partitions: list[tuple], devices: list[int], *, backwar
     if not partitions:
         return _marked(runner.call, devices) if backward else runner.call
     captured = [
-        lambda model, part=Partition(*one): _captured(model, part, devices[0], backward=backward, inference=inference)
+        partial(_captured, partition=Partition(*one), device=devices[0], backward=backward, inference=inference)
         for one in partitions
     ]
     runner.recursively_apply_fns(captured)
@@ -101,7 +105,7 @@ def _marked(call: Function, devices: list[int]) -> Function:
     return marked
 
 
-def _captured(model: Function, partition: Partition, device: int, *, backward: bool, inference: bool) -> Function:
+def _captured(model: Function, *, partition: Partition, device: int, backward: bool, inference: bool) -> Function:
     def on_target(inputs: list[Any]) -> list[Any]:
         arguments = _C.as_flagos(inputs)
         inputs.clear()

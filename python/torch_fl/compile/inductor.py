@@ -1,7 +1,7 @@
 """The adapter that makes ``flagos`` a GPU to Dynamo and Inductor: entries in their registries and lists.
 
-It is one entry of :mod:`torch_fl.adapters`.  Everything here adds an entry of flagos' own, made of what the same registry has for the
-target, the device that PyTorch drives; nothing that is there is changed.
+It is one entry of :mod:`torch_fl.adapters`.  Everything here adds an entry of flagos' own, made of what the same registry
+has for the target, the device that PyTorch drives; nothing that is there is changed.
 """
 
 import threading
@@ -35,7 +35,6 @@ def _register(known: str) -> None:
     from torch._dynamo.device_interface import get_interface_for_device, register_interface_for_device
     from torch._inductor import utils
     from torch._inductor.codegen.common import get_device_op_overrides, register_device_op_overrides
-
     from torch.utils._triton import has_triton_package
 
     from torch_fl.compile import interface
@@ -46,14 +45,14 @@ def _register(known: str) -> None:
     for index in range(torch.flagos.device_count()):
         register_interface_for_device(f"{DEVICE}:{index}", ours)
 
-    # Inductor's list of devices that are treated as GPUs has no function to register with. get_gpu_type wants one of them to be
-    # there and remembers its answer: the target, whose benchmarks and properties are flagos' own.
+    # Inductor's list of devices that are treated as GPUs has no function to register with. get_gpu_type wants at most
+    # one of them to be there and remembers its answer: the target, whose benchmarks and properties are flagos' own.
     utils.get_gpu_type()
     if DEVICE not in utils.GPU_TYPES:
         utils.GPU_TYPES.append(DEVICE)
 
-    # Device and stream of the generated wrapper are the target's. (Asking for the target's fills the registry, which is filled
-    # only while it is empty.)
+    # Device and stream of the generated wrapper are the target's. (Asking for the target's fills the registry, which is
+    # filled only while it is empty.)
     register_device_op_overrides(DEVICE, get_device_op_overrides(known))
     _register_templates(known)
     if has_triton_package():  # without it, Inductor says so itself

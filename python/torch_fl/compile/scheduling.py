@@ -1,7 +1,8 @@
 """The classes that Inductor generates code for flagos with: its own, with kernels that are compiled for the target.
 
-A generated kernel carries a description of its device, whose type chooses Triton's compiler and Inductor's launcher.  Where it is
-written into the wrapper, the description becomes the target's: a process that compiles kernels for Inductor knows only that one.
+A generated kernel carries a description of its device, whose type chooses Triton's compiler and Inductor's launcher.
+Where it is written into the wrapper, the description becomes the target's: a process that compiles kernels for Inductor
+knows only that one.
 """
 
 from typing import Any
