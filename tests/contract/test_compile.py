@@ -62,7 +62,7 @@ def test_pointwise_work_and_a_reduction_become_one_kernel_of_triton(generated, b
     assert found.device == x.device
     assert (
         code.count("@triton.jit") == 1
-        and "extern_kernels" not in code
+        and "extern_kernels." not in code
         and "torch.ops" not in code.split("def call")[-1]
     )
 
@@ -196,7 +196,7 @@ def test_dropout_in_compiled_code_follows_the_seed():
 
     (first, second), (again, _), (other, _) = drawn(1), drawn(1), drawn(2)
     assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, other)
-    assert set(first.unique().tolist()) == {0.0, pytest.approx(1 / 0.6)}
+    assert sorted(first.unique().tolist()) == pytest.approx([0, 1 / 0.6])
     assert first.mean().item() == pytest.approx(1, abs=0.05)
 
 
@@ -304,6 +304,7 @@ def test_reduce_overhead_replays_a_graph_on_new_inputs(captured, backend):
             assert found.device.type == DEVICE
             torch.testing.assert_close(found, eager(x))
         weight.mul_(2)
+        torch.compiler.cudagraph_mark_step_begin()
         torch.testing.assert_close(f(x), eager(x))
     assert captured() == 1
 
