@@ -36,7 +36,7 @@ def ones():
 
 
 def slow(start, times=6):
-    """`start`, a matrix of :func:`ones`, through that many products that leave it as it is; on a side stream this returns at once."""
+    """`start`, a matrix of :func:`ones`, through that many products that leave it as it is; a side stream returns at once."""
     factor = torch.full((side(), side()), 1.0 / side(), device=start.device)
     for _ in range(times):
         start = start @ factor

@@ -132,7 +132,9 @@ RULES = itertools.product(
 )
 
 
-@pytest.mark.parametrize("rule", needing("cpu_rules", {(torch.abs, torch.bool)}, RULES), ids=lambda rule: f"{rule[0].__name__}-{rule[1]}")
+@pytest.mark.parametrize(
+    "rule", needing("cpu_rules", {(torch.abs, torch.bool)}, RULES), ids=lambda rule: f"{rule[0].__name__}-{rule[1]}"
+)
 def test_dtype_rules_are_those_of_the_cpu(rule):
     function, dtype = rule
     x = torch.arange(1, 5).to(dtype)

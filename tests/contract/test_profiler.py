@@ -116,8 +116,13 @@ def test_device_work_lies_inside_the_profile_on_its_clock(trace):
     first = min(event["ts"] for event in cpu)
     (end,) = (event["ts"] for event in trace if event.get("name") == "Record Window End")
     work = slices(trace, *DEVICE_WORK)
-    timed = [event for event in work if event["ts"]]  # CUPTI's way to say that it could not take the time is zero
-    assert timed and (timed == work or capabilities.missing("own_tracer"))
+    assert work
+    timed = [event for event in work if event["ts"]]  # zero: before anything that this clock can say
+    if reason := capabilities.missing("own_tracer"):
+        if not timed:
+            pytest.skip(f"{reason}, and on this machine not on the clock of the CPU's rows")
+    else:
+        assert timed == work
     assert all(first <= event["ts"] and event["ts"] + event["dur"] <= end for event in timed)
 
 
