@@ -273,6 +273,27 @@ def test_an_exported_program_compiles():
     torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
 
 
+def test_tensors_of_the_target_show_the_same_memory_and_come_back():
+    from torch_fl import _C
+
+    try:
+        _C.as_target([])
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    x = torch.arange(6.0, device=DEVICE)
+    y = x.view(2, 3)[1]
+    one, number, part = _C.as_target([x, 7, y])
+    assert number == 7 and one.device.type == part.device.type != DEVICE
+    assert (one.data_ptr(), part.data_ptr(), part.shape) == (x.data_ptr(), y.data_ptr(), y.shape)
+    back, part = _C.as_flagos([one, part])
+    assert back.device == part.device == x.device
+    assert back.untyped_storage()._cdata == part.untyped_storage()._cdata
+    back.add_(1)
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    del x, y, one, back
+    assert part.tolist() == [4, 5, 6]
+
+
 @pytest.fixture
 def captured():
     """How many graphs of the device have been captured since the test began."""
