@@ -62,7 +62,7 @@ def test_pointwise_work_and_a_reduction_become_one_kernel_of_triton(generated, b
     assert found.device == x.device
     assert (
         code.count("@triton.jit") == 1
-        and "extern_kernels." not in code
+        and "extern_kernels" not in code
         and "torch.ops" not in code.split("def call")[-1]
     )
 
@@ -88,7 +88,7 @@ def _layer():
 
 
 def _train(step, layer, x, steps=3):
-    optimizer = torch.optim.AdamW(layer.parameters(), lr=1e-3)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.05, momentum=0.9)
     losses = []
     for _ in range(steps):
         optimizer.zero_grad()
@@ -106,11 +106,10 @@ def test_a_transformer_layer_trains_as_in_eager(dtype):
     eager, compiled = _layer().to(dtype), _layer().to(dtype)
     wanted = _train(eager, eager, x)
     found = _train(torch.compile(compiled, fullgraph=True), compiled, x)
-    rtol = 1e-4 if dtype == torch.float32 else 2e-2
+    rtol = 1e-4 if dtype == torch.float32 else 3e-2
     assert found == pytest.approx(wanted, rel=rtol)
     for one, other in zip(compiled.parameters(), eager.parameters(), strict=True):
-        # AdamW moves a weight by the rate, however small its gradient.
-        torch.testing.assert_close(one, other, rtol=rtol, atol=2.5e-3)
+        torch.testing.assert_close(one, other, rtol=rtol, atol=rtol / 10)
 
 
 @compiles
@@ -196,7 +195,7 @@ def test_dropout_in_compiled_code_follows_the_seed():
 
     (first, second), (again, _), (other, _) = drawn(1), drawn(1), drawn(2)
     assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, other)
-    assert sorted(first.unique().tolist()) == pytest.approx([0, 1 / 0.6])
+    assert first.unique().tolist() == pytest.approx([0, 1 / 0.6])
     assert first.mean().item() == pytest.approx(1, abs=0.05)
 
 
@@ -270,9 +269,29 @@ def test_max_autotune_runs_the_kernel_of_triton_that_it_chose(generated):
 def test_an_exported_program_compiles():
     layer = _layer().eval()
     x = torch.randn(2, 16, 64, device=DEVICE)
-    with torch.no_grad():
-        program = torch.export.export(layer, (x,)).module()
-        torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
+    program = torch.export.export(layer, (x,)).module()
+    torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
+
+
+def test_tensors_of_the_target_show_the_same_memory_and_come_back():
+    from torch_fl import _C
+
+    try:
+        _C.as_target([])
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    x = torch.arange(6.0, device=DEVICE)
+    y = x.view(2, 3)[1]
+    one, number, part = _C.as_target([x, 7, y])
+    assert number == 7 and one.device.type == part.device.type != DEVICE
+    assert (one.data_ptr(), part.data_ptr(), part.shape) == (x.data_ptr(), y.data_ptr(), y.shape)
+    back, part = _C.as_flagos([one, part])
+    assert back.device == part.device == x.device
+    assert back.untyped_storage()._cdata == part.untyped_storage()._cdata
+    back.add_(1)
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    del x, y, one, back
+    assert part.tolist() == [4, 5, 6]
 
 
 @pytest.fixture
@@ -304,7 +323,6 @@ def test_reduce_overhead_replays_a_graph_on_new_inputs(captured, backend):
             assert found.device.type == DEVICE
             torch.testing.assert_close(found, eager(x))
         weight.mul_(2)
-        torch.compiler.cudagraph_mark_step_begin()
         torch.testing.assert_close(f(x), eager(x))
     assert captured() == 1
 
