@@ -75,8 +75,8 @@ void scatter(const Tensor& out, const Tensor& self, int64_t dim, const Tensor& i
   refuse_scatter(out, index);
   if (mode == ScatterMode::ADD && out.scalar_type() == at::kBool) throw Decline("mudnn adds numbers, not bool");
   if (source.dim() != out.dim()) throw Decline("a source of rank 0");
-  if (out.numel() == 0) return;
   require_range(index, out.size(dim));
+  if (out.numel() == 0) return;
   Session session(out);
   start_from(session, out, self);
   if (index.numel() == 0) return;
