@@ -31,7 +31,8 @@ PROGRAMS = {
 def test_kernels_run_on_their_tensors_device_and_not_on_the_current_one(backends, operator):
     if torch.flagos.device_count() < 2:
         pytest.skip("needs 2 devices")
-    torch.testing.assert_close(PROGRAMS[operator]("flagos:1").cpu(), PROGRAMS[operator]("cpu"))
+    for device in ("flagos:0", "flagos:1", "flagos:0"):  # a handle for each
+        torch.testing.assert_close(PROGRAMS[operator](device).cpu(), PROGRAMS[operator]("cpu"))
     assert backends(operator) == {"musa"}
     assert torch.flagos.current_device() == 0
 
