@@ -1,6 +1,6 @@
-"""Where the device may differ from the CPU, and why. Reviewed, and short on purpose.
+"""Where any device may differ from the CPU, and why. Reviewed, and short on purpose.
 
-`cases` are shell patterns of `database:name:dtype`.
+A platform adds its own in its tests/opinfo.py. `cases` are shell patterns of `database:name:dtype`.
 """
 
 from .expectations import Close, Crashing, Expectations, Expected, HostArguments, Uninitialised
@@ -15,7 +15,7 @@ ORDER = (
     " another order than on the CPU, where everything runs on the calling thread"
 )
 
-REVIEWED = Expectations(
+EVERYWHERE = Expectations(
     uninitialised=[
         Uninitialised(
             cases=("ops:empty*", "ops:new_empty*", "ops:resize_*"),

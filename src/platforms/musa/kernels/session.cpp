@@ -17,10 +17,7 @@ dnn::Handle& thread_handle(c10::DeviceIndex device) {
   const auto index = static_cast<size_t>(device);
   if (handles->size() <= index) handles->resize(index + 1);
   auto& handle = (*handles)[index];
-  if (!handle) {
-    handle = new dnn::Handle(device);
-    check(handle->SetAllowTF32(false), "Handle::SetAllowTF32");
-  }
+  if (!handle) handle = new dnn::Handle(device);
   return *handle;
 }
 
