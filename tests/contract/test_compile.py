@@ -62,7 +62,7 @@ def test_pointwise_work_and_a_reduction_become_one_kernel_of_triton(generated, b
     assert found.device == x.device
     assert (
         code.count("@triton.jit") == 1
-        and "extern_kernels" not in code
+        and "extern_kernels." not in code
         and "torch.ops" not in code.split("def call")[-1]
     )
 
@@ -323,6 +323,7 @@ def test_reduce_overhead_replays_a_graph_on_new_inputs(captured, backend):
             assert found.device.type == DEVICE
             torch.testing.assert_close(found, eager(x))
         weight.mul_(2)
+        torch.compiler.cudagraph_mark_step_begin()
         torch.testing.assert_close(f(x), eager(x))
     assert captured() == 1
 
