@@ -106,11 +106,10 @@ def test_a_transformer_layer_trains_as_in_eager(dtype):
     eager, compiled = _layer().to(dtype), _layer().to(dtype)
     wanted = _train(eager, eager, x)
     found = _train(torch.compile(compiled, fullgraph=True), compiled, x)
-    # Of a gradient near zero rounding decides the sign, and AdamW moves the weight by the rate in each step either way.
-    rtol, atol = (1e-4, 1e-5) if dtype == torch.float32 else (3e-2, 2 * STEPS * RATE)
+    rtol = 1e-4 if dtype == torch.float32 else 3e-2
     assert found == pytest.approx(wanted, rel=rtol)
     for one, other in zip(compiled.parameters(), eager.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=rtol, atol=atol)
+        torch.testing.assert_close(one, other, rtol=rtol, atol=rtol / 10)
 
 
 @compiles
