@@ -139,7 +139,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
                  bias->device() != input.device()))
     throw Decline("a bias that does not fit");
   Session session(input);
-  session.follow_tf32();
+  session.follow_tf32(/*convolution=*/true);
   const Tensor x = planes(input, g), w = planes(weight, g);
   const auto size = output_size(x, w, g);
   refuse_size(x, w, g, size);
@@ -163,7 +163,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
   if (grad_output.scalar_type() != input.scalar_type() || grad_output.device() != input.device())
     throw Decline("a gradient of another type or device");
   Session session(input);
-  session.follow_tf32();
+  session.follow_tf32(/*convolution=*/true);
   const Tensor x = planes(input, g), w = planes(weight, g), grad = planes(grad_output, g);
   const auto size = output_size(x, w, g);
   refuse_size(x, w, g, size);
