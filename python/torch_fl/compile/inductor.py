@@ -26,9 +26,14 @@ def register(library: str) -> None:
     """Add flagos everywhere; a second call does nothing."""
     global _done
     with _lock:
-        if not _done:
-            _done = True  # first, since what is imported below asks for the device again
+        if _done:
+            return
+        _done = True  # first, since what is imported below asks for the device again
+        try:
             _register(target())
+        except BaseException:
+            _done = False
+            raise
 
 
 def _register(known: str) -> None:
