@@ -5,6 +5,8 @@ Of entries about the same case the first counts. Integers and bool stay exact, w
 
 from torch_fl_opinfo.expectations import Close, Expectations, Expected
 
+CANCELLED = "sums of products that one side rounds one by one, and the other at the end; where they cancel, the roundings remain"
+
 REVIEWED = Expectations(
     close=[
         Close(
@@ -14,19 +16,13 @@ REVIEWED = Expectations(
             cause="a step divides by products of differences of gradients, of which half precision leaves a digit or two",
         ),
         Close(
-            cases=("*:bfloat16",),
-            checks=("forward mode", "*gradient"),
-            relative=0.05,
-            absolute=0.02,
-            cause="a derivative is a sum of products that are rounded one by one; where they cancel, the roundings remain",
+            cases=("ops:nn.functional.conv*:bfloat16", "modules:nn.*Conv*:bfloat16"),
+            relative=0.1,
+            absolute=0.3,
+            cause="the CPU rounds partial sums, each of them large beside the result where they cancel",
         ),
-        Close(
-            cases=("*:float16",),
-            checks=("forward mode", "*gradient"),
-            relative=0.01,
-            absolute=0.004,
-            cause="a derivative is a sum of products that are rounded one by one; where they cancel, the roundings remain",
-        ),
+        Close(cases=("*:bfloat16",), relative=0.05, absolute=0.05, cause=CANCELLED),
+        Close(cases=("*:float16",), relative=0.01, absolute=0.005, cause=CANCELLED),
         Close(
             cases=("*",),
             cause="mudnn adds in another order and rounds its functions elsewhere",

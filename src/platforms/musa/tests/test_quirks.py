@@ -105,7 +105,7 @@ def test_norms_and_variances_of_one_repeated_element(native, dims):
 
 @pytest.mark.parametrize("options", [{"groups": 2}, {"stride": 2}, {"dilation": 2}], ids=str)
 def test_a_recommended_algorithm_that_is_refused_is_no_reason_to_fall_back(native, options):
-    """And what ran is kept: the second call asks no more."""
+    """Nor is it for the second call, which begins with what the first one found."""
 
     def twice(x, w):
         x, w = (t.detach().requires_grad_() for t in (x, w))
