@@ -19,6 +19,7 @@ from flbuild import (
     channels,
     children,
     demo,
+    double,
     ecosystem,
     ending,
     environment,
@@ -180,7 +181,7 @@ def test(
     needs_tests(name, built)
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     reference = variant.platform.sdk is None
-    if reference and testing.has_sanitizers(layout):
+    if reference:
         wanted += sanitize.TOOLS
     install(layout, report, f"{name}-test", urls, wanted)
     prefix = layout.environment(f"{name}-test")
@@ -212,6 +213,10 @@ def test(
     if flaggems.is_built(built):
         statuses.append(test_flaggems(layout, report, name, args))
     statuses.append(ecosystem.run(layout, report, name, urls, wanted, args.jobs))
+    if (layout.root / double.TESTS).is_dir():
+        report.say("\nboxing, with the CPU in the part of a card", style="bold")
+        with report.stage("boxing tests"):
+            statuses.append(double.check(layout, prefix, args.jobs, report.as_json))
     if testing.has_sanitizers(layout):
         report.say("\nthe core under sanitizers", style="bold")
         with report.stage("sanitizers"):

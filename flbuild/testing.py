@@ -52,7 +52,7 @@ def run_pytest(
     layout: Layout, folders: list[Path], env: dict[str, str], jobs: int, quiet: bool, python: str = sys.executable
 ) -> int:
     """Tests of the sources, by the tools' Python or another one."""
-    options = ["-q", "-p", "no:cacheprovider", *sharing.options(jobs), f"--rootdir={layout.root}"]
+    options = ["-q", "--durations=12", "-p", "no:cacheprovider", *sharing.options(jobs), f"--rootdir={layout.root}"]
     return subprocess.run(
         [python, "-B", "-m", "pytest", *options, *folders],
         env=env,
@@ -69,7 +69,7 @@ def shared_out(jobs: int) -> list[str]:
 
 def run_installed(package: str, prefix: Path, work: Path, jobs: int, quiet: bool = False) -> int:
     """A suite from its installed package, in a folder that has none of the sources."""
-    options = ["-q", "-p", "no:cacheprovider", *shared_out(jobs), "--pyargs", package]
+    options = ["-q", "--durations=12", "-p", "no:cacheprovider", *shared_out(jobs), "--pyargs", package]
     return run_python(["-B", "-m", "pytest", *options], prefix, work, quiet)
 
 

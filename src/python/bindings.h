@@ -12,6 +12,7 @@ namespace torch_fl {
 
 void bind_memory(pybind11::module_& m);
 void bind_properties(pybind11::module_& m);
+void bind_target(pybind11::module_& m);
 
 // A Python int as a device index; out of int8's range is no index either.
 inline c10::DeviceIndex narrow_index(int index) {

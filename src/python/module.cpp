@@ -123,4 +123,5 @@ PYBIND11_MODULE(_C, m) {
 
   torch_fl::bind_memory(m);
   torch_fl::bind_properties(m);
+  torch_fl::bind_target(m);
 }

@@ -32,7 +32,8 @@ def test_importing_the_device_loads_no_compiler(python):
     loaded = python("""
         import sys, torch, torch_fl
         torch.flagos.is_available()
-        print([name for name in sys.modules if name.startswith(("torch._inductor", "torch._dynamo", "triton", "torch_fl.compile"))])
+        compilers = ("torch._inductor", "torch._dynamo", "triton", "torch_fl.compile")
+        print([name for name in sys.modules if name.startswith(compilers)])
     """)
     assert loaded.stdout.strip() == "[]"
 
@@ -59,7 +60,11 @@ def test_pointwise_work_and_a_reduction_become_one_kernel_of_triton(generated, b
     found, (code,) = generated(torch.compile(f, backend=backend, fullgraph=True), x)
     torch.testing.assert_close(found, f(x))
     assert found.device == x.device
-    assert code.count("@triton.jit") == 1 and "extern_kernels" not in code and "torch.ops" not in code.split("def call")[-1]
+    assert (
+        code.count("@triton.jit") == 1
+        and "extern_kernels." not in code
+        and "torch.ops" not in code.split("def call")[-1]
+    )
 
 
 @compiles
@@ -83,7 +88,7 @@ def _layer():
 
 
 def _train(step, layer, x, steps=3):
-    optimizer = torch.optim.AdamW(layer.parameters(), lr=1e-3)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.05, momentum=0.9)
     losses = []
     for _ in range(steps):
         optimizer.zero_grad()
@@ -101,10 +106,10 @@ def test_a_transformer_layer_trains_as_in_eager(dtype):
     eager, compiled = _layer().to(dtype), _layer().to(dtype)
     wanted = _train(eager, eager, x)
     found = _train(torch.compile(compiled, fullgraph=True), compiled, x)
-    rtol = 1e-4 if dtype == torch.float32 else 2e-2
+    rtol = 1e-4 if dtype == torch.float32 else 3e-2
     assert found == pytest.approx(wanted, rel=rtol)
     for one, other in zip(compiled.parameters(), eager.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=rtol, atol=2.5e-3)  # AdamW moves a weight by the rate, whatever its gradient
+        torch.testing.assert_close(one, other, rtol=rtol, atol=rtol / 10)
 
 
 @compiles
@@ -190,7 +195,7 @@ def test_dropout_in_compiled_code_follows_the_seed():
 
     (first, second), (again, _), (other, _) = drawn(1), drawn(1), drawn(2)
     assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, other)
-    assert set(first.unique().tolist()) == {0.0, pytest.approx(1 / 0.6)}
+    assert first.unique().tolist() == pytest.approx([0, 1 / 0.6])
     assert first.mean().item() == pytest.approx(1, abs=0.05)
 
 
@@ -244,7 +249,8 @@ def test_max_autotune_compares_kernels_of_triton_with_the_library(generated):
     finally:
         select_algorithm.clear_feedback_savers()
     torch.testing.assert_close(found, f(x, w), rtol=2e-2, atol=2e-1)
-    assert any("triton" in choice.lower() for choice in compared[0]) and any("extern" in choice.lower() for choice in compared[0])
+    kinds = {"triton" if "triton" in choice.lower() else "library" for choice in compared[0]}
+    assert kinds == {"triton", "library"}
 
 
 @compiles
@@ -263,6 +269,130 @@ def test_max_autotune_runs_the_kernel_of_triton_that_it_chose(generated):
 def test_an_exported_program_compiles():
     layer = _layer().eval()
     x = torch.randn(2, 16, 64, device=DEVICE)
+    program = torch.export.export(layer, (x,)).module()
+    torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
+
+
+def test_tensors_of_the_target_show_the_same_memory_and_come_back():
+    from torch_fl import _C
+
+    try:
+        _C.as_target([])
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    x = torch.arange(6.0, device=DEVICE)
+    y = x.view(2, 3)[1]
+    one, number, part = _C.as_target([x, 7, y])
+    assert number == 7 and one.device.type == part.device.type != DEVICE
+    assert (one.data_ptr(), part.data_ptr(), part.shape) == (x.data_ptr(), y.data_ptr(), y.shape)
+    back, part = _C.as_flagos([one, part])
+    assert back.device == part.device == x.device
+    assert back.untyped_storage()._cdata == part.untyped_storage()._cdata
+    back.add_(1)
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    del x, y, one, back
+    assert part.tolist() == [4, 5, 6]
+
+
+@pytest.fixture
+def captured():
+    """How many graphs of the device have been captured since the test began."""
+    from torch._inductor.cudagraph_trees import get_manager, reset_cudagraph_trees
+
+    reset_cudagraph_trees()
+
+    def graphs():
+        manager = get_manager(torch.flagos.current_device(), create_if_none_exists=False)
+        return manager.new_graph_id().id if manager else 0
+
+    yield graphs
+    reset_cudagraph_trees()
+
+
+@compiles
+@pytest.mark.parametrize("backend", ["inductor", DEVICE])
+def test_reduce_overhead_replays_a_graph_on_new_inputs(captured, backend):
+    weight = nn.Parameter(torch.randn(32, 32, device=DEVICE))
+    eager = lambda x: (x @ weight).relu() * 2  # noqa: E731
+    f = torch.compile(eager, mode="reduce-overhead", backend=backend, fullgraph=True)
     with torch.no_grad():
-        program = torch.export.export(layer, (x,)).module()
-        torch.testing.assert_close(torch.compile(program)(x), layer(x), rtol=1e-3, atol=1e-4)
+        for _ in range(5):
+            torch.compiler.cudagraph_mark_step_begin()
+            x = torch.randn(8, 32, device=DEVICE)
+            found = f(x)
+            assert found.device.type == DEVICE
+            torch.testing.assert_close(found, eager(x))
+        weight.mul_(2)
+        torch.compiler.cudagraph_mark_step_begin()
+        torch.testing.assert_close(f(x), eager(x))
+    assert captured() == 1
+
+
+@compiles
+def test_reduce_overhead_trains_as_in_eager(captured):
+    x = torch.randn(2, 16, 64, device=DEVICE)
+    eager, compiled = _layer(), _layer()
+    wanted = _train(eager, eager, x, steps=6)
+    found = _train(torch.compile(compiled, mode="reduce-overhead", fullgraph=True), compiled, x, steps=6)
+    assert found == pytest.approx(wanted, rel=1e-3)
+    assert captured() == 2  # forward and backward
+
+
+@compiles
+def test_results_of_a_graph_stay_as_long_as_they_are_held(captured):
+    f = torch.compile(lambda x: x.sin() + 1, mode="reduce-overhead", fullgraph=True)
+    held = []
+    for _ in range(4):
+        x = torch.randn(1000, device=DEVICE)
+        held.append((x, f(x).clone()))
+    for x, found in held:
+        torch.testing.assert_close(found, x.sin() + 1)
+    assert captured() == 1
+
+
+@compiles
+def test_a_result_that_a_later_replay_has_overwritten_is_reported(captured):
+    f = torch.compile(lambda x: x.sin() + 1, mode="reduce-overhead", fullgraph=True)
+    results = []
+    for _ in range(4):
+        torch.compiler.cudagraph_mark_step_begin()
+        results.append(f(torch.randn(1000, device=DEVICE)))
+    with pytest.raises(RuntimeError, match="overwritten by a subsequent run"):
+        results[1] + 1
+
+
+@compiles
+def test_graphs_draw_other_numbers_at_each_replay(captured):
+    f = torch.compile(lambda x: F.dropout(x, 0.5), mode="reduce-overhead", fullgraph=True)
+    x = torch.ones(4096, device=DEVICE)
+    drawn = []
+    for _ in range(5):
+        torch.compiler.cudagraph_mark_step_begin()
+        drawn.append(f(x).clone())
+    assert captured() == 1
+    assert all(not torch.equal(one, other) for one, other in zip(drawn, drawn[1:], strict=False))
+
+
+@compiles
+def test_reduce_overhead_leaves_work_of_the_cpu_out_of_the_graph(captured):
+    def f(x, y):
+        return (x.sin() * 2).relu(), y.cos() + 1
+
+    compiled = torch.compile(f, mode="reduce-overhead", fullgraph=True)
+    for _ in range(4):
+        torch.compiler.cudagraph_mark_step_begin()
+        x, y = torch.randn(64, device=DEVICE), torch.randn(8)
+        for found, wanted in zip(compiled(x, y), f(x, y), strict=True):
+            torch.testing.assert_close(found, wanted)
+    assert captured() == 1
+
+
+@compiles
+def test_the_shape_decides_which_graph_is_replayed(captured):
+    f = torch.compile(lambda x: x.cos() * 3, mode="reduce-overhead", dynamic=True, fullgraph=True)
+    for _ in range(3):
+        for rows in (4, 9):
+            torch.compiler.cudagraph_mark_step_begin()
+            x = torch.randn(rows, 16, device=DEVICE)
+            torch.testing.assert_close(f(x), x.cos() * 3)
+    assert captured() == 2

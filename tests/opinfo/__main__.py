@@ -16,8 +16,8 @@ from torch_fl.cli.options import parse_fraction, parse_shard
 from . import cases, picture, runner
 from .cases import Case
 from .checks import Result
+from .own import REVIEWED
 from .report import GOOD, Report, from_json, merged, to_json
-from .reviewed import REVIEWED
 from .worker import Settings
 
 EPILOG = """
@@ -71,7 +71,7 @@ def run(
 
     A case is one entry of PyTorch's sample databases (operators, foreach, modules, optimizers) with one dtype. It
     passes when every check on every sample gives the same as on the CPU: values, dtypes, strides, aliasing, results
-    in place and in `out=`, exceptions, derivatives. Exit status 0: all pass, or differ as reviewed.py says.
+    in place and in `out=`, exceptions, derivatives. Exit status 0: all pass, or differ as was reviewed.
     """
     if context.invoked_subcommand:
         return

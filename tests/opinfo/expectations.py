@@ -1,10 +1,10 @@
-"""What a reviewed difference is, and how it is matched with what was found. The list itself is in reviewed.py."""
+"""What a reviewed difference is, and how it is matched with what was found. The list that holds everywhere is in reviewed.py."""
 
 from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from .cases import Case
@@ -73,6 +73,10 @@ class Expectations:
     crashing: list[Crashing] = field(default_factory=list)
     close: list[Close] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
+
+    def __add__(self, other: Expectations) -> Expectations:
+        """Both lists; of entries that fit the same case this one's come first."""
+        return Expectations(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
 
     def tolerance(self, case: Case, check: str) -> Tolerance | None:
         """The first that fits; None asks for the same bits."""

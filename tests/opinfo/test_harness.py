@@ -13,7 +13,9 @@ from .cases import Case
 from .checks import Finding, Result
 from .expectations import Close, Expectations, Expected
 from .mirror import Mirror
+from .own import of_platform
 from .report import Report, merged
+from .reviewed import EVERYWHERE
 from .worker import Settings, judge
 
 ASPECTS = {
@@ -174,3 +176,31 @@ def test_an_interrupted_run_is_carried_on(tmp_path):
     entries = {e["case"]["dtype"]: e for e in json.loads((tmp_path / "report.json").read_text())["cases"]}
     assert set(entries) == {"int8", "int16", "int32", "int64"}
     assert entries["int8"]["note"] == "from the journal" and entries["int64"]["checks"]["function"]["runs"] == 1
+
+
+def test_a_platform_adds_its_own_reviewed_differences_behind_those_of_all(tmp_path, monkeypatch):
+    package = tmp_path / "torch_fl_tests_metal"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "opinfo.py").write_text(
+        f"from {__package__}.expectations import Close, Expectations\n"
+        "REVIEWED = Expectations(close=[Close(cases=('ops:*',), cause='other rounding', relative=0.5, absolute=0.5)])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    whole = EVERYWHERE + of_platform("metal")
+    case = Case("ops", "add", "float32")
+    assert EVERYWHERE.tolerance(case, "function") is None
+    assert whole.tolerance(case, "function").relative == 0.5
+    assert whole.tolerance(case, "second gradient") == EVERYWHERE.tolerance(case, "second gradient")
+    assert whole.expected == EVERYWHERE.expected
+
+
+def test_a_platform_may_have_none_and_a_broken_list_is_no_empty_one(tmp_path, monkeypatch):
+    assert of_platform("nowhere") == Expectations()
+    package = tmp_path / "torch_fl_tests_rusty"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "opinfo.py").write_text("import a_module_that_is_not_there\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
+        of_platform("rusty")

@@ -17,7 +17,7 @@ from . import cases
 from .cases import Case
 from .checks import Bench, Plan, Result
 from .compare import Tolerance
-from .reviewed import REVIEWED
+from .own import REVIEWED
 from .trial import Trial
 
 

@@ -1,13 +1,13 @@
-"""``torch.compile`` on flagos: Inductor generates code for the card whose device PyTorch drives (platform.toml, section ``triton``).
+"""``torch.compile`` on flagos: Inductor generates code for the card whose device PyTorch drives.
 
-Nothing of it is loaded by ``import torch_fl``.  PyTorch comes here by itself: Dynamo asks ``torch.flagos.is_available()`` before it
-traces, Inductor asks ``torch.flagos`` for the classes it generates code with (:func:`inductor_class`), and the entry point group
-``torch_dynamo_backends`` leads to :func:`backend`.
+Which that is, platform.toml says in its section ``triton``.  Nothing of this is loaded by ``import torch_fl``.  PyTorch
+comes here by itself: Dynamo asks ``torch.flagos.is_available()`` before it traces, Inductor asks ``torch.flagos`` for
+the classes it generates code with (:func:`inductor_class`), and the entry point group ``torch_dynamo_backends`` leads to
+:func:`backend`.
 """
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -48,24 +48,35 @@ def register_if_in_use() -> None:
         register()
 
 
-def inductor_class(name: str) -> Callable[..., Any]:
-    """What Inductor finds as ``torch.flagos.<name>``: its own class, or a function that says why there is none.
+def inductor_class(name: str) -> Any:
+    """What Inductor finds as ``torch.flagos.<name>``: a class, or what says why there is none as soon as it is used.
 
     Args:
         name: Scheduling, PythonWrapperCodegen, CppWrapperCodegen or WrapperFxCodegen.
     """
     if reason := problem():
-        return partial(_refuse, f"torch.compile's Inductor has no code for flagos here: {reason}; {_ELSEWHERE}")
+        return _Refused(f"torch.compile's Inductor has no code for flagos here: {reason}; {_ELSEWHERE}")
     register()
     from torch_fl.compile import scheduling
 
     if name == "CppWrapperCodegen":
-        return partial(_refuse, "flagos has no C++ wrapper: leave cpp_wrapper and AOTInductor off")
+        return _Refused("flagos has no C++ wrapper: leave cpp_wrapper and AOTInductor off")
     return getattr(scheduling, name)
 
 
-def _refuse(reason: str, *unused: Any, **options: Any) -> Any:
-    raise NotImplementedError(reason)
+class _Refused:
+    """Stands where Inductor expects a class, and is refused as soon as Inductor asks for anything."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __call__(self, *unused: Any, **options: Any) -> Any:
+        raise NotImplementedError(self._reason)
+
+    @property
+    def supports_caching(self) -> bool:
+        """The first that Inductor asks about a graph, before it takes it apart."""
+        raise NotImplementedError(self._reason)
 
 
 def backend(
@@ -79,7 +90,16 @@ def backend(
     from torch import _inductor
 
     if reason := problem():
-        _refuse(f'torch.compile(backend="flagos") cannot compile here: {reason}; {_ELSEWHERE}')
+        raise NotImplementedError(f'torch.compile(backend="flagos") cannot compile here: {reason}; {_ELSEWHERE}')
     register()
     chosen = {**(_inductor.list_mode_options(mode) if mode else {}), **(options or {})}
     return _inductor.compile(gm, list(example_inputs), options=chosen or None)
+
+
+def _reset() -> None:
+    """What torch._dynamo.reset() calls: graphs that were captured are dropped."""
+    if trees := sys.modules.get("torch._inductor.cudagraph_trees"):
+        trees.reset_cudagraph_trees()
+
+
+backend.reset = _reset

@@ -1,5 +1,8 @@
-"""What Dynamo and Inductor ask about a device, answered for flagos: by ``torch.flagos`` where a device, stream or event is named,
-and otherwise by the target, whose current device, streams and memory are the same."""
+"""What Dynamo and Inductor ask about a device, answered for flagos.
+
+``torch.flagos`` answers where a device, stream or event is named, and otherwise the target, whose current device, streams
+and memory are the same.
+"""
 
 from typing import Any
 

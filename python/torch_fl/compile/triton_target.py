@@ -1,4 +1,4 @@
-"""Triton's compiler for the target, under flagos' name: Inductor's candidates for a matrix product name their device's type."""
+"""Triton's compiler for the target under flagos' name, which Inductor's candidates for a matrix product give."""
 
 from typing import Any
 
@@ -8,10 +8,12 @@ from triton.backends.driver import DriverBase
 
 
 def register(device: str, target: str) -> None:
-    """Add a back end for `device` to Triton's, which compiles as the one for `target` does; nothing where it has one already."""
-    if any(known.compiler.supports_target(GPUTarget(device, 0, 32)) for known in backends.values()):
+    """Add a back end for `device` to Triton's, which compiles as the one for `target` does; a second call does nothing."""
+    if _compiler(device):
         return
-    vendor = next(known.compiler for known in backends.values() if known.compiler.supports_target(GPUTarget(target, 0, 32)))
+    vendor = _compiler(target)
+    if vendor is None:
+        return  # Inductor says so when it compiles the first kernel
 
     class Compiler(vendor):
         @staticmethod
@@ -41,3 +43,8 @@ def register(device: str, target: str) -> None:
             return False
 
     backends[f"{device}-{target}"] = Backend(compiler=Compiler, driver=Driver)
+
+
+def _compiler(target: str) -> type | None:
+    wanted = GPUTarget(target, 0, 32)
+    return next((known.compiler for known in backends.values() if known.compiler.supports_target(wanted)), None)

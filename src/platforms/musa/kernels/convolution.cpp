@@ -121,8 +121,13 @@ void backward_filter(Session& session, const Geometry& g, const Tensor& weight, 
 Tensor planes(const Tensor& tensor, const Geometry& g) {
   return (g.one_dimensional ? tensor.unsqueeze(2) : tensor).contiguous();
 }
-Tensor as_given(const Tensor& tensor, const Geometry& g) {
-  return g.one_dimensional && tensor.defined() ? tensor.squeeze(2) : tensor;
+// A result as PyTorch hands it out: channels last where the input or the weight is.
+Tensor as_given(const Tensor& tensor, const Geometry& g, const Tensor& input, const Tensor& weight) {
+  if (!tensor.defined()) return tensor;
+  if (g.one_dimensional) return tensor.squeeze(2);
+  const auto last = at::MemoryFormat::ChannelsLast;
+  const bool wanted = input.suggest_memory_format() == last || weight.suggest_memory_format() == last;
+  return wanted ? tensor.contiguous(last) : tensor;
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
@@ -134,7 +139,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
                  bias->device() != input.device()))
     throw Decline("a bias that does not fit");
   Session session(input);
-  session.follow_tf32();
+  session.follow_tf32(/*convolution=*/true);
   const Tensor x = planes(input, g), w = planes(weight, g);
   const auto size = output_size(x, w, g);
   refuse_size(x, w, g, size);
@@ -145,7 +150,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
     forward(session, g, out, x, w);
   }
   if (biased) out.add_(bias->view({1, -1, 1, 1}));  // mudnn's fused bias knows neither groups nor every shape
-  return as_given(out, g);
+  return as_given(out, g, input, weight);
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
@@ -158,7 +163,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
   if (grad_output.scalar_type() != input.scalar_type() || grad_output.device() != input.device())
     throw Decline("a gradient of another type or device");
   Session session(input);
-  session.follow_tf32();
+  session.follow_tf32(/*convolution=*/true);
   const Tensor x = planes(input, g), w = planes(weight, g), grad = planes(grad_output, g);
   const auto size = output_size(x, w, g);
   refuse_size(x, w, g, size);
@@ -181,7 +186,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
     }
   }
   if (wanted[2]) grad_bias = grad.sum(IntArrayRef{0, 2, 3});
-  return {as_given(grad_input, g), as_given(grad_weight, g), grad_bias};
+  return {as_given(grad_input, g, input, weight), as_given(grad_weight, g, input, weight), grad_bias};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strided copy and conversion within a device, and constants.
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 
 #include "descriptor.h"
@@ -81,6 +82,7 @@ Tensor& zero_(Tensor& self) { return fill_scalar_(self, 0); }
 
 Tensor& masked_fill_scalar_(Tensor& self, const Tensor& mask, const Scalar& value) {
   if (mask.scalar_type() != at::kBool || self.device() != mask.device()) throw Decline("a mask of another type or device");
+  if (at::has_internal_overlap(self) == at::MemOverlap::Yes) throw Decline("an expanded tensor, which PyTorch fills with a warning");
   type_of(self.scalar_type());
   refuse_overflow(value, self.scalar_type());
   const auto iterator = at::TensorIteratorConfig()

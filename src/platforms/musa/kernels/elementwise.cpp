@@ -164,12 +164,16 @@ void interpolate(TensorIteratorBase& iterator, const Scalar& weight) {
 }
 
 void expm1(TensorIteratorBase& iterator) {
-  // In half a power near 1 has lost what the difference needs.
+  // tanh(x / 2) (exp(x) + 1): a power near 1 has lost what the difference needs.
   Pointwise work(iterator, at::toOpMathType(iterator.common_dtype()));
   if (work.empty()) return;
-  dnn::Tensor power = work.temporary();
-  work.run(UnaryMode::EXP, power, work.in(0));
-  work.run(UnaryMode::SUB, work.out(), power, Scalar(1.0));
+  const dnn::Tensor x = work.in(0);
+  dnn::Tensor power = work.temporary(), half = work.temporary();
+  work.run(UnaryMode::EXP, power, x);
+  work.run(UnaryMode::ADD, power, power, Scalar(1.0));
+  work.run(UnaryMode::MUL, half, x, Scalar(0.5));
+  work.run(UnaryMode::TANH, half, half);
+  work.run(BinaryMode::MUL, work.out(), half, power);
   work.finish();
 }
 

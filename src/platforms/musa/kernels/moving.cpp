@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
@@ -47,6 +48,7 @@ void scan(const Tensor& out, const Tensor& self, int64_t dim, dnn::Cum::Mode mod
   type_of(out.scalar_type());
   if (out.scalar_type() == at::kBool) throw Decline("mudnn computes with numbers, not with bool");
   if (out.numel() == 0) return;
+  at::assert_no_internal_overlap(out);
   Session session(out);
   const Tensor input = as_dtype(session, self, out.scalar_type());
   dnn::Cum operation;
@@ -73,8 +75,8 @@ void scatter(const Tensor& out, const Tensor& self, int64_t dim, const Tensor& i
   refuse_scatter(out, index);
   if (mode == ScatterMode::ADD && out.scalar_type() == at::kBool) throw Decline("mudnn adds numbers, not bool");
   if (source.dim() != out.dim()) throw Decline("a source of rank 0");
-  if (out.numel() == 0) return;
   require_range(index, out.size(dim));
+  if (out.numel() == 0) return;
   Session session(out);
   start_from(session, out, self);
   if (index.numel() == 0) return;

@@ -100,7 +100,7 @@ Three native_batch_norm(const Tensor& input, const Optional& weight, const Optio
   if (mean.defined() != variance.defined() || (!training && !mean.defined())) throw Decline("one of the running statistics");
   if (training && input.numel() == input.size(1)) throw Decline("one number for each channel");
   Session session(input);
-  const Tensor out = at::empty(input.sizes(), input.options());
+  const Tensor out = at::empty_like(input, input.options(), input.suggest_memory_format());
   const auto numbers = input.options().dtype(of_statistics(input));
   dnn::Tensor to = describe(out);
   const dnn::BatchNorm operation = per_channel(eps, training);
@@ -131,7 +131,7 @@ Three native_batch_norm_backward(const Tensor& grad, const Tensor& input, const 
   Session session(input);
   const auto parameter = scale.defined() ? scale.options() : input.options().dtype(of_statistics(input));
   // Asked for or not, mudnn's gradient of the input is always computed.
-  const Tensor grad_input = at::empty(input.sizes(), input.options());
+  const Tensor grad_input = at::empty_like(input, input.options(), input.suggest_memory_format());
   Tensor grad_weight, grad_bias;
   if (wanted[1]) grad_weight = at::empty({input.size(1)}, parameter);
   if (wanted[2]) grad_bias = at::empty({input.size(1)}, parameter);

@@ -17,10 +17,7 @@ dnn::Handle& thread_handle(c10::DeviceIndex device) {
   const auto index = static_cast<size_t>(device);
   if (handles->size() <= index) handles->resize(index + 1);
   auto& handle = (*handles)[index];
-  if (!handle) {
-    handle = new dnn::Handle(device);
-    check(handle->SetAllowTF32(false), "Handle::SetAllowTF32");
-  }
+  if (!handle) handle = new dnn::Handle(device);
   return *handle;
 }
 
@@ -48,8 +45,13 @@ Session::Session(c10::Device device)
   check(handle_->SetStream(stream_), "Handle::SetStream");
 }
 
-void Session::follow_tf32() {
-  check(handle_->SetAllowTF32(at::globalContext().allowTF32CuBLAS()), "Handle::SetAllowTF32");
+void Session::follow_tf32(bool convolution) {
+  // Not allowTF32CuBLAS(), which throws where a program has used fp32_precision.
+  auto allowed = [](at::Float32Op op) {
+    return at::globalContext().float32Precision(at::Float32Backend::CUDA, op) == at::Float32Precision::TF32;
+  };
+  check(handle_->SetAllowTF32(allowed(at::Float32Op::MATMUL) && (!convolution || allowed(at::Float32Op::CONV))),
+        "Handle::SetAllowTF32");
 }
 
 dnn::MemoryMaintainer workspace() {

@@ -23,9 +23,9 @@ class Session {
   musaStream_t stream() const { return stream_; }
   c10::Device device() const { return device_; }
 
-  // TF32 is on in a fresh handle and off in PyTorch unless `torch.backends.cuda.matmul.allow_tf32` (or
-  // `torch.set_float32_matmul_precision`) says otherwise. To be called before each product.
-  void follow_tf32();
+  // TF32 is on in a fresh handle and off in PyTorch unless `torch.backends.cuda.matmul` (or `torch.set_float32_matmul_precision`)
+  // says otherwise. To be called before each product. Convolutions need the consent of `torch.backends.cudnn` too.
+  void follow_tf32(bool convolution = false);
 
  private:
   c10::DeviceGuard guard_;

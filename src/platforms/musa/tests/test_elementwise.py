@@ -35,6 +35,13 @@ def test_integers_become_float(native, name):
     native(name, function(name), values(torch.int64))
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_expm1_keeps_small_numbers_and_the_ends(native, dtype):
+    tiny = torch.tensor([1e-7, -1e-6, 3e-5, -0.0], dtype=torch.float64)
+    x = torch.cat([tiny, torch.tensor([float("inf"), float("-inf"), float("nan"), 11.0])]).to(dtype)
+    native("expm1", torch.expm1, x, rtol=torch.finfo(dtype).eps * 4, atol=0)
+
+
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu_has_both_forms(native, approximate):
     native("gelu", torch.nn.functional.gelu, torch.randn(33), approximate=approximate)

@@ -8,6 +8,11 @@ data = bytes(range(64))
 block = musa.malloc(1, 64)
 stream = musa.stream_create(1, 0)
 event = musa.event_create(1, 1)
+attributes = ctypes.create_string_buffer(64)
+sdk.musaSetDevice(1)  # the runtime's own word that the block is there, and not where the thread was
+if sdk.musaPointerGetAttributes(attributes, c_void_p(block)):
+    sys.exit("the block is not on device 1")
+sdk.musaSetDevice(0)
 calls = {
     "write": lambda: musa.write(block, data, stream),
     "synchronise": lambda: musa.stream_synchronize(1, stream),

@@ -1,0 +1,39 @@
+"""Where kernels of slot `musa` may differ from the CPU's on PyTorch's own samples, and why.
+
+Of entries about the same case the first counts. Integers and bool stay exact, whatever the entry says.
+"""
+
+from torch_fl_opinfo.expectations import Close, Expectations, Expected
+
+CANCELLED = "sums of products that one side rounds one by one, and the other at the end; where they cancel, the roundings remain"
+
+REVIEWED = Expectations(
+    close=[
+        Close(
+            cases=("optimizers:LBFGS:bfloat16", "optimizers:LBFGS:float16"),
+            relative=0.1,
+            absolute=0.01,
+            cause="a step divides by products of differences of gradients, of which half precision leaves a digit or two",
+        ),
+        Close(
+            cases=("ops:nn.functional.conv*:bfloat16", "modules:nn.*Conv*:bfloat16"),
+            relative=0.1,
+            absolute=0.3,
+            cause="the CPU rounds partial sums, each of them large beside the result where they cancel",
+        ),
+        Close(cases=("*:bfloat16",), relative=0.05, absolute=0.05, cause=CANCELLED),
+        Close(cases=("*:float16",), relative=0.01, absolute=0.005, cause=CANCELLED),
+        Close(
+            cases=("*",),
+            cause="mudnn adds in another order and rounds its functions elsewhere",
+        ),
+    ],
+    expected=[
+        Expected(
+            cases=tuple(f"ops:{name}:*" for name in ("argsort", "msort", "sort")),
+            aspect="values",
+            owner="pytorch",
+            cause="without `stable` equal numbers come in any order: the CPU's is that of its vectorised quicksort, mudnn's is stable",
+        ),
+    ],
+)
