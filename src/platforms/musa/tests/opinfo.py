@@ -5,14 +5,16 @@ Of entries about the same case the first counts. Integers and bool stay exact, w
 
 from torch_fl_opinfo.expectations import Close, Expectations, Expected
 
-CANCELLED = "sums of products that one side rounds one by one, and the other at the end; where they cancel, the roundings remain"
+CANCELLED = (
+    "sums of products that one side rounds one by one, and the other at the end; where they cancel, the roundings remain"
+)
 
 REVIEWED = Expectations(
     close=[
         Close(
             cases=("optimizers:LBFGS:bfloat16", "optimizers:LBFGS:float16"),
             relative=0.1,
-            absolute=0.01,
+            absolute=0.05,
             cause="a step divides by products of differences of gradients, of which half precision leaves a digit or two",
         ),
         Close(
@@ -33,7 +35,7 @@ REVIEWED = Expectations(
             cases=tuple(f"ops:{name}:*" for name in ("argsort", "msort", "sort")),
             aspect="values",
             owner="pytorch",
-            cause="without `stable` equal numbers come in any order: the CPU's is that of its vectorised quicksort, mudnn's is stable",
+            cause="without `stable` equal numbers come in any order: the CPU's is its vectorised quicksort's, mudnn's is stable",
         ),
     ],
 )

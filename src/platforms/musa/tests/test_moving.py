@@ -115,3 +115,19 @@ def test_an_index_out_of_range_is_an_error_and_leaves_the_device_alive(name):
     with pytest.raises((IndexError, RuntimeError), match="index|range|bounds"):
         calls[name]()
     assert torch.equal(x.cpu(), torch.ones(3, 4))
+
+
+def test_what_is_written_may_not_overlap_itself():
+    one = torch.ones(1, 3, device=DEVICE).expand(3, 3)
+    for write in (lambda: one.cumsum_(0), lambda: one.cumprod_(0), lambda: one.addmm_(one, one)):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            write()
+    with pytest.warns(UserWarning, match="expanded tensors is deprecated"):
+        one.masked_fill_(torch.tensor([True, False, False], device=DEVICE), 7)
+    assert one[2].tolist() == [7, 1, 1]
+
+
+def test_an_index_into_nothing_is_refused():
+    x, index = torch.empty(0, 2, device=DEVICE), torch.tensor([[9, 9]], device=DEVICE)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        x.scatter(0, index, torch.ones(1, 2, device=DEVICE))

@@ -54,6 +54,16 @@ def test_conv2d_without_batch(native):
     native("convolution", F.conv2d, torch.randn(3, 6, 6), torch.randn(4, 3, 3, 3), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("make", [lambda: nn.Conv2d(3, 4, 3), lambda: nn.ConvTranspose2d(3, 4, 3), lambda: nn.BatchNorm2d(3)])
+def test_channels_last_stay_last(backends, make):
+    last = torch.channels_last
+    x = torch.randn(2, 3, 5, 6).to("flagos", memory_format=last).requires_grad_()
+    y = make().to("flagos")(x)
+    y.sum().backward()
+    assert y.is_contiguous(memory_format=last) and x.grad.is_contiguous(memory_format=last)
+    assert backends("native_batch_norm") | backends("convolution") == {"musa"}
+
+
 def gradients_of(module, x):
     module = module.to(x.device)
     x = x.detach().requires_grad_()
