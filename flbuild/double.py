@@ -26,8 +26,8 @@ def build(layout: Layout, environment: Path, jobs: int) -> Path:
     """
     folder, python = layout.artifacts / "double", environment / "bin" / "python"
     made, prefix, log = folder / "build", folder / "installed", layout.logs / "double.log"
-    core = next(environment.glob("lib/python3*/site-packages/torch_fl/lib/libtorch_fl.so"), None)
-    if not core:
+    core = environment / "lib" / "libtorch_fl.so"
+    if not core.is_file():
         raise UserError(f"{environment} has no torch-fl-runtime; run build-locally.py first.")
     for parent in (folder, log.parent):
         parent.mkdir(parents=True, exist_ok=True)
