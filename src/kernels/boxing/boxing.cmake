@@ -2,6 +2,9 @@
 # PyTorch has for another of its device types (CUDA). No vendor header is needed: everything goes through PyTorch's dispatcher.
 set(_boxing_folder "${CMAKE_CURRENT_LIST_DIR}")
 
+set(TORCH_FL_BOXING_SIGNATURES 0 CACHE STRING
+  "how many C++ signatures get a typed kernel, those of the most operators first; the others' operators are boxed. 0: all")
+
 function(torch_fl_add_boxing slot)
   cmake_parse_arguments(ARG "" "TARGET" "" ${ARGN})
   set(shards 12) # no compiler process takes more than 2 GiB, and all cores have something to do
@@ -25,6 +28,7 @@ function(torch_fl_add_boxing slot)
     OUTPUT ${_outputs}
     COMMAND "${Python_EXECUTABLE}" "${_boxing_folder}/list_operators.py" --functions "${_functions}" --headers "${_include}/ATen/ops"
       --key "${ARG_TARGET}" --output "${_generated}" --shards ${shards}
+      --signatures "${TORCH_FL_BOXING_SIGNATURES}"
     DEPENDS "${_boxing_folder}/list_operators.py" "${_functions}" "${_include}/ATen/core/TensorBody.h"
     COMMENT "Listing the operators that this PyTorch has ${ARG_TARGET} kernels for"
     VERBATIM)

@@ -65,14 +65,17 @@ def shard(number, part):
     return "\n".join(lines) + "\n"
 
 
-def dealt(chosen, count):
-    """Operators of one signature share a kernel's code, so they stay together: big groups first, each to the smallest shard."""
+def dealt(chosen, count, signatures):
+    """Operators of one signature share a kernel's code, so they stay together: big groups first, each to the smallest shard.
+
+    Of so many signatures, those of the most operators; the others' operators are left to be boxed by their schema.
+    """
     groups = {}
     for entry in chosen:
         groups.setdefault(entry[0], []).append(entry)
     shards = [[] for _ in range(count)]
     weights = [0] * count
-    for _, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+    for _, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[: signatures or None]:
         smallest = weights.index(min(weights))
         shards[smallest] += group
         weights[smallest] += 10 + len(group)  # about what they cost to compile
@@ -100,6 +103,7 @@ def main():
     parser.add_argument("--key", required=True, help="dispatch key of the target: CUDA")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--shards", type=int, required=True)
+    parser.add_argument("--signatures", type=int, default=0, help="at most so many signatures, those of the most operators; 0: all")
     arguments = parser.parse_args()
     known = functions(arguments.functions.read_text())
     declared = declarations(arguments.headers)
@@ -110,7 +114,7 @@ def main():
             f"{arguments.headers} declares; are both of one PyTorch?"
         )
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for number, part in enumerate(dealt(chosen, arguments.shards)):
+    for number, part in enumerate(dealt(chosen, arguments.shards, arguments.signatures)):
         write(arguments.output / f"typed_{number}.cpp", shard(number, sorted(part)))
     write(arguments.output / "all_typed.cpp", all_shards(arguments.shards))
 
