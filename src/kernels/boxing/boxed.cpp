@@ -23,7 +23,11 @@ class Aliases {
     if (value.isTensorList()) {
       c10::List<at::Tensor> list;
       list.reserve(value.toListRef().size());
-      for (const IValue& item : value.toListRef()) list.push_back(of(item.toTensor(), written));
+      for (const IValue& item : value.toListRef()) {
+        list.push_back(of(item.toTensor(), written));
+        if (written && list.get(list.size() - 1).defined() && !item.toTensor().is_inference())
+          listed_.emplace_back(item.toTensor(), item.toTensor().unsafeGetTensorImpl()->version_counter().current_version());
+      }
       return list;
     }
     if (value.isOptionalTensorList()) {
@@ -42,6 +46,11 @@ class Aliases {
   void settle() {
     for (const auto& [flagos, alias] : written_) call_.settle(*flagos, alias);
   }
+  // Once the kernel has run; see written_lists.h.
+  void count() const {
+    for (const auto& [tensor, before] : listed_)
+      if (tensor.unsafeGetTensorImpl()->version_counter().current_version() == before) tensor.unsafeGetTensorImpl()->bump_version();
+  }
 
  private:
   at::Tensor of(const at::Tensor& tensor, bool written) {
@@ -58,6 +67,7 @@ class Aliases {
   Call& call_;
   c10::SmallVector<at::Tensor, 6> read_;
   c10::SmallVector<std::pair<const at::Tensor*, at::Tensor>, 2> written_;
+  std::vector<std::pair<at::Tensor, uint32_t>> listed_;  // tensors of written lists, and their versions before
 };
 
 IValue returned(Call& call, IValue&& value) {
@@ -98,6 +108,7 @@ void BoxedKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     rethrow_in_flagos_words();
   }
   aliases.settle();
+  aliases.count();
   for (size_t i = stack->size() - returns_; i < stack->size(); ++i) {
     IValue result = std::move((*stack)[i]);
     (*stack)[i] = returned(call, std::move(result));

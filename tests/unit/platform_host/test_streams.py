@@ -79,6 +79,7 @@ def test_busy_default_stream_queues(host, probe, stream):
     assert host.status("stream_query", 0, None) == Status.NOT_READY
     assert probe.numbers(order) == []
     host.launch_host_function(1, None, probe.work("append"), probe.make_entry(order, 0))  # another device is idle
+    host.stream_synchronize(1, None)
     probe.open_gate(gate)
     host.stream_synchronize(0, None)
     assert probe.numbers(order) == [0, 1]
