@@ -27,6 +27,20 @@ function(torch_fl_add_platform id)
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()
 
+# torch_fl_add_kernels(<slot> COMPONENT <part of the installation> SOURCES ... LIBRARIES ...)
+# Builds libtorch_fl_<slot>.so, whose kernels the core loads and never unloads.
+function(torch_fl_add_kernels slot)
+  cmake_parse_arguments(ARG "" "COMPONENT" "SOURCES;LIBRARIES" ${ARGN})
+  set(target torch_fl_${slot})
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  target_link_libraries(${target} PRIVATE torch_fl torch_fl_abi ${ARG_LIBRARIES})
+  target_link_options(${target} PRIVATE -Wl,-z,nodelete)
+  torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT ${ARG_COMPONENT})
+endfunction()
+
 # torch_fl_set_rpath(<target> <folder>): from its installed folder a library finds its siblings and libtorch, whether the
 # latter lies in the prefix (conda-forge) or in site-packages/torch/lib (the wheel). Nothing absolute is left in it but
 # TORCH_FL_SDK_RUN_PATH, the vendor's folders, which come last: an SDK elsewhere is named by LD_LIBRARY_PATH, which comes first.

@@ -18,6 +18,7 @@ from flbuild import (
     carry,
     channels,
     children,
+    cmake_tree,
     demo,
     double,
     ecosystem,
@@ -25,7 +26,6 @@ from flbuild import (
     environment,
     flaggems,
     lock,
-    sanitize,
     solve,
     testing,
 )
@@ -182,7 +182,7 @@ def test(
     wanted = solve.specs(built.packages, solve.TEST_PACKAGE) + list(solve.COMPANIONS)
     reference = variant.platform.sdk is None
     if reference:
-        wanted += sanitize.TOOLS
+        wanted += cmake_tree.TOOLS
     install(layout, report, f"{name}-test", urls, wanted)
     prefix = layout.environment(f"{name}-test")
     if args.suite == arguments.OPINFO_FULL:

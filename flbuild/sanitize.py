@@ -11,13 +11,13 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from flbuild import cmake_tree
 from flbuild.bootstrap import ROOT
 from flbuild.errors import UserError
 from flbuild.layout import Layout, remove
@@ -25,7 +25,6 @@ from flbuild.layout import Layout, remove
 TESTS = Path("tests") / "sanitize"
 # Run besides tests/sanitize when a person starts it: what uses threads, streams, memory and views of it.
 CONTRACT = ("test_threads.py", "test_streams.py", "test_memory.py", "test_views.py")
-TOOLS = ["cmake", "ninja"]  # needed beside the interpreter, or on the path
 STATUS = 86  # of a process with a report
 
 
@@ -80,37 +79,8 @@ def build(layout: Layout, name: str, python: Path, jobs: int, log: Path) -> Path
     Returns:
         the folder to put on PYTHONPATH.
     """
-    folder = layout.artifacts / "sanitize" / name
-    made, prefix = folder / "build", folder / "installed"
-    folder.mkdir(parents=True, exist_ok=True)
-    search = os.pathsep.join([str(python.parent), os.environ.get("PATH", os.defpath)])
-    for tool in TOOLS:
-        if not shutil.which(tool, path=search):
-            raise UserError(f"{tool} is neither beside {python} nor on the path; sudo apt install cmake ninja-build")
-    # Python's build variables of the tool environment must not reach the other interpreter.
-    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    env |= {"PATH": search, "CCACHE_DIR": os.environ.get("CCACHE_DIR", str(layout.ccache))}
-    remove(prefix)
-    configure = ["cmake", "-S", str(layout.root), "-B", str(made), "-G", "Ninja", f"-DPython_EXECUTABLE={python}"]
-    steps = (
-        [*configure, "-DTORCH_FL_UNITY=ON", f"-DTORCH_FL_SANITIZE={kinds(layout.root)[name].flags}"],
-        ["cmake", "--build", str(made), "--parallel", str(jobs)],
-        ["cmake", "--install", str(made), "--prefix", str(prefix)],
-    )
-    with log.open("w") as output:
-        for step in steps:
-            if subprocess.run(step, env=env, stdout=output, stderr=output, check=False).returncode:
-                raise UserError(f"the {name} sanitizer's build failed; see {log}")
-    announce(prefix)
-    return prefix
-
-
-def announce(prefix: Path) -> None:
-    """The entry point by which `import torch` finds the device; it stands in for that of an installed torch-fl."""
-    folder = prefix / "torch_fl-0.dist-info"
-    folder.mkdir(exist_ok=True)
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-fl\nVersion: 0\n")
-    (folder / "entry_points.txt").write_text("[torch.backends]\nflagos = _torch_fl_autoload:load\n")
+    flags = {"TORCH_FL_SANITIZE": kinds(layout.root)[name].flags}
+    return cmake_tree.install(layout, layout.artifacts / "sanitize" / name, python, jobs, log, flags, f"the {name} sanitizer's tree")
 
 
 def reports(folder: Path) -> list[str]:

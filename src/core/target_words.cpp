@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // target_words.cpp: what a kernel or allocator of the target says, in flagos' names.
 #include <cctype>
+#include <string>
 #include <string_view>
 
 #include "device.h"
@@ -35,8 +36,6 @@ void rethrow_as(const c10::Error& error, const std::string& text) {
   if (dynamic_cast<const Kind*>(&error)) throw Kind(text, error.backtrace(), error.caller());
 }
 
-}  // namespace
-
 std::string in_flagos_words(const std::string& text) {
   const c10::DeviceType type = torch_device()->type();
   const std::string theirs = c10::DeviceTypeName(type, /*lower_case=*/true), ours = c10::DeviceTypeName(kFlagos, true);
@@ -58,6 +57,8 @@ std::string in_flagos_words(const std::string& text) {
   return made;
 }
 
+}  // namespace
+
 void rethrow_in_flagos_words() {
   if (torch_device()->type() == c10::DeviceType::CPU) throw;  // "cpu" in a message means the host
   try {
@@ -75,7 +76,5 @@ void rethrow_in_flagos_words() {
     throw;
   }
 }
-
-c10::Device started(c10::Device flagos) { return {kFlagos, checked_index(flagos)}; }
 
 }  // namespace torch_fl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_device.h"
 
+#include "device.h"
 #include "platform.h"
 
 namespace torch_fl {
@@ -16,6 +17,8 @@ void find_torch_device() {
   auto entry = reinterpret_cast<TorchDeviceEntry>(platform_symbol(FLAGOS_TORCH_DEVICE_ENTRY));
   if (entry) found = entry();
 }
+
+c10::Device started(c10::Device flagos) { return {kFlagos, checked_index(flagos)}; }
 
 c10::DataPtr hold(c10::intrusive_ptr<c10::StorageImpl> target) {
   const c10::Device device = as_flagos(target->device());

@@ -5,11 +5,8 @@
 
 #include <flagos_target.h>
 
-#include <string>
-
 namespace torch_fl {
 
-std::string in_flagos_words(const std::string& text);
 void find_torch_device();  // once, after the platform is loaded
 
 // The target's guard implementation, which drives devices, streams and events.

@@ -6,6 +6,7 @@
 
 #include "eligible.h"
 #include "operator_plan.h"
+#include "written_lists.h"
 
 namespace torch_fl::boxing {
 namespace {
@@ -23,11 +24,7 @@ class Aliases {
     if (value.isTensorList()) {
       c10::List<at::Tensor> list;
       list.reserve(value.toListRef().size());
-      for (const IValue& item : value.toListRef()) {
-        list.push_back(of(item.toTensor(), written));
-        if (written && list.get(list.size() - 1).defined() && !item.toTensor().is_inference())
-          listed_.emplace_back(item.toTensor(), item.toTensor().unsafeGetTensorImpl()->version_counter().current_version());
-      }
+      for (const IValue& item : value.toListRef()) list.push_back(of(item.toTensor(), written));
       return list;
     }
     if (value.isOptionalTensorList()) {
@@ -46,11 +43,6 @@ class Aliases {
   void settle() {
     for (const auto& [flagos, alias] : written_) call_.settle(*flagos, alias);
   }
-  // Once the kernel has run; see written_lists.h.
-  void count() const {
-    for (const auto& [tensor, before] : listed_)
-      if (tensor.unsafeGetTensorImpl()->version_counter().current_version() == before) tensor.unsafeGetTensorImpl()->bump_version();
-  }
 
  private:
   at::Tensor of(const at::Tensor& tensor, bool written) {
@@ -67,7 +59,6 @@ class Aliases {
   Call& call_;
   c10::SmallVector<at::Tensor, 6> read_;
   c10::SmallVector<std::pair<const at::Tensor*, at::Tensor>, 2> written_;
-  std::vector<std::pair<at::Tensor, uint32_t>> listed_;  // tensors of written lists, and their versions before
 };
 
 IValue returned(Call& call, IValue&& value) {
@@ -99,7 +90,12 @@ void BoxedKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
   const std::vector<IValue> given = torch::jit::pop(*stack, arguments_);
   Call call(facts_);
   Aliases aliases(call);
-  for (size_t i = 0; i < arguments_; ++i) stack->push_back(aliases.passed(given[i], written_[i]));
+  std::vector<std::vector<at::Tensor>> lists;  // what `written` looks at
+  Written written;
+  for (size_t i = 0; i < arguments_; ++i) {
+    if (written_[i] && given[i].isTensorList()) written.note(lists.emplace_back(given[i].toTensorVector()));
+    stack->push_back(aliases.passed(given[i], written_[i]));
+  }
   call.require_one_device();
   try {
     op.redispatchBoxed(kTargetKeys, stack);
@@ -108,7 +104,7 @@ void BoxedKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet,
     rethrow_in_flagos_words();
   }
   aliases.settle();
-  aliases.count();
+  written.count();
   for (size_t i = stack->size() - returns_; i < stack->size(); ++i) {
     IValue result = std::move((*stack)[i]);
     (*stack)[i] = returned(call, std::move(result));

@@ -38,18 +38,13 @@ function(torch_fl_add_boxing slot)
     list(APPEND _sources flash_attention.cpp)
   endif()
   list(TRANSFORM _sources PREPEND "${_boxing_folder}/")
+  # A part of its own: the package torch-fl-vendor-kernels.
+  torch_fl_add_kernels(${slot} COMPONENT vendor-kernels SOURCES ${_sources} ${_outputs} LIBRARIES torch_libraries::cpu)
   set(target torch_fl_${slot})
-  add_library(${target} MODULE ${_sources} ${_outputs})
   target_include_directories(${target} PRIVATE "${_boxing_folder}")
   target_compile_definitions(${target} PRIVATE AT_PER_OPERATOR_HEADERS TORCH_FL_TARGET=${ARG_TARGET}
     "TORCH_FL_BOXING_SLOT=\"${slot}\"")
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  target_link_libraries(${target} PRIVATE torch_fl torch_fl_abi torch_libraries::cpu)
-  target_link_options(${target} PRIVATE -Wl,-z,nodelete)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   target_precompile_headers(${target} PRIVATE "${_boxing_folder}/typed.h")
-  torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
-  # The shards are joined sources already.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
-  # A part of its own: the package torch-fl-vendor-kernels.
-  install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT vendor-kernels)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF) # the shards are joined sources already
 endfunction()

@@ -25,11 +25,17 @@ constexpr unsigned written_lists(std::string_view schema) {
 
 class Written {
  public:
+  Written() = default;
   template <class... Arguments>
   Written(unsigned lists, const Arguments&... arguments) {
     if (!lists) return;
     int index = 0;
-    (note(lists >> index++ & 1, arguments), ...);
+    (note_if(lists >> index++ & 1, arguments), ...);
+  }
+  // Before the kernel runs. The list outlives this.
+  void note(at::TensorList list) {
+    if (!list.empty())
+      lists_.emplace_back(list, counts(list.front()) ? list.front().unsafeGetTensorImpl()->version_counter().current_version() : 0);
   }
   // Once the kernel has run: counts for the lists that it has not counted itself.
   void count() const {
@@ -42,12 +48,11 @@ class Written {
 
  private:
   static bool counts(const at::Tensor& tensor) { return tensor.defined() && !tensor.is_inference(); }
-  void note(bool written, at::TensorList list) {
-    if (written && !list.empty())
-      lists_.emplace_back(list, counts(list.front()) ? list.front().unsafeGetTensorImpl()->version_counter().current_version() : 0);
+  void note_if(bool written, at::TensorList list) {
+    if (written) note(list);
   }
   template <class Other>
-  void note(bool, const Other&) {}
+  void note_if(bool, const Other&) {}
 
   c10::SmallVector<std::pair<at::TensorList, uint32_t>, 5> lists_;
 };
