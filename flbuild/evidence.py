@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 SCHEMA = 1
+# Words of a command that leaves tests out: of a carried archive, and of `torch-fl test`, which names the files.
+PART = re.compile(r"--(subset|only)\b|torch_fl_tests(_\w+)?\.")
 
 
 class _Counts(BaseModel):
@@ -22,6 +25,7 @@ class _Document(BaseModel):
     platform: str
     emulated: bool
     devices: list[dict]
+    command: list[str]
     counts: _Counts
 
 
@@ -59,6 +63,8 @@ def read(path: Path, platform: str) -> Run:
         raise ValueError(f"{path.name} is of platform {document.platform}: put it into that one's folder")
     if document.emulated or not document.devices:
         raise ValueError(f"{path.name} is of no card but of emulated devices, which prove nothing: remove the entry")
+    if part := next(filter(PART.match, document.command), None):
+        raise ValueError(f"{path.name} is of a run of a part ({part}): run the whole suite")
     counts = document.counts
     ran = counts.passed + counts.failed + counts.error
     if not ran:

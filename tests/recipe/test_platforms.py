@@ -58,6 +58,7 @@ compile = "some"
 
 COUNTS = {"passed": 0, "skipped": 7, "failed": 0, "error": 0}
 EVIDENCE = {"schema": 1, "platform": "metal", "emulated": False, "devices": [{"index": 0, "name": "a card"}], "counts": COUNTS}
+EVIDENCE["command"] = ["python", "-m", "pytest", "--pyargs", "torch_fl_tests", "torch_fl_tests_metal"]
 
 
 @pytest.fixture
@@ -184,6 +185,9 @@ def test_flaggems_is_pinned_by_the_platform_and_may_be_optional(write, pins, fla
         ({"devices": []}, "of emulated devices, which prove nothing"),
         ({"schema": 2}, "run.json has schema 2 and 1 is known"),
         ({"counts": COUNTS}, "no test ran"),
+        ({"command": ["python", "-m", "pytest", "--pyargs", "torch_fl_tests.test_views"]}, "of a part (torch_fl_tests.test_views)"),
+        ({"command": ["python3", "torch-fl-metal.pyz", "--only=test_views.py"]}, "of a part (--only=test_views.py)"),
+        ({"command": ["python3", "torch-fl-metal.pyz", "--subset"]}, "of a part (--subset)"),
         ({"counts": 3}, "run.json is no file of evidence (counts: "),
         (None, "run.json is no file of evidence"),
     ],
