@@ -21,6 +21,7 @@ __attribute__((visibility("default"))) flagos_stream current_native_stream(c10::
 struct PhiloxPosition {
   uint64_t seed;
   uint64_t offset;
+  friend bool operator==(const PhiloxPosition& a, const PhiloxPosition& b) { return a.seed == b.seed && a.offset == b.offset; }
 };
 
 // Takes `draws` numbers (rounded up to a multiple of 4) out of the stream of `generator`, or without one of the device's

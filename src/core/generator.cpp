@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "stepwise_draw.h"
 #include "target_generator.h"
 #include "torch_device.h"
 
@@ -31,12 +32,19 @@ uint64_t mixed(uint64_t value) {
 Generator::Generator(c10::DeviceIndex index)
     : c10::GeneratorImpl({kDevice, index}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
-PhiloxPosition Generator::reserve(uint64_t draws) {
-  std::lock_guard<std::mutex> lock(stream_->mutex);
-  const PhiloxPosition here = stream_->position;
-  stream_->position.offset += (std::max<uint64_t>(draws, 1) + 3) / 4 * 4;
+PhiloxPosition Generator::Stream::take(uint64_t draws) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const PhiloxPosition here = position;
+  position.offset += (std::max<uint64_t>(draws, 1) + 3) / 4 * 4;
   return here;
 }
+
+void Generator::Stream::move(PhiloxPosition from, PhiloxPosition to) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (position == from) position = to;
+}
+
+PhiloxPosition Generator::reserve(uint64_t draws) { return stream_->take(draws); }
 
 PhiloxPosition Generator::position() const {
   std::lock_guard<std::mutex> lock(stream_->mutex);
@@ -65,12 +73,16 @@ void Generator::set_state(const c10::TensorImpl& state) {
               state.numel());
   uint64_t words[2];
   std::memcpy(words, state.data(), kStateBytes);
-  move_to({words[0], words[1]});
+  const PhiloxPosition to{words[0], words[1]};
+  StepwiseDraw* draw = StepwiseDraw::current();
+  if (!draw || !draw->write(stream_.get(), to)) move_to(to);
 }
 
 c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
   auto state = at::detail::empty_cpu({kStateBytes}, at::kByte);
-  const auto here = position();
+  StepwiseDraw* draw = StepwiseDraw::current();
+  const auto here = draw ? stream_->take(StepwiseDraw::kSetAside) : position();
+  if (draw) draw->was_read(stream_.get(), here, [stream = stream_](PhiloxPosition from, PhiloxPosition to) { stream->move(from, to); });
   const uint64_t words[2] = {here.seed, here.offset};
   std::memcpy(state.mutable_data_ptr(), words, kStateBytes);
   return state.getIntrusivePtr();

@@ -39,6 +39,8 @@ class Generator final : public c10::GeneratorImpl {
   struct Stream {
     std::mutex mutex;
     PhiloxPosition position{c10::default_rng_seed_val, 0};
+    PhiloxPosition take(uint64_t draws);
+    void move(PhiloxPosition from, PhiloxPosition to);  // unless it stands elsewhere
   };
   Generator* clone_impl() const override;
   PhiloxPosition position() const;

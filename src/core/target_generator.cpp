@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <optional>
 
 #include "device.h"
 #include "generator.h"
+#include "stepwise_draw.h"
 #include "torch_device.h"
 
 namespace torch_fl {
@@ -20,10 +22,28 @@ class Locked {
   explicit Locked(const at::Generator& generator) : impl_(generator.unsafeGetGeneratorImpl()), lock_(impl_->mutex_) {}
   c10::GeneratorImpl* operator->() const { return impl_; }
 
+  PhiloxPosition position() const { return {impl_->current_seed(), impl_->get_offset()}; }
+  void move_to(PhiloxPosition position) const {
+    impl_->set_current_seed(position.seed);
+    impl_->set_offset(position.offset);
+  }
+
  private:
   c10::GeneratorImpl* const impl_;
   const std::lock_guard<std::mutex> lock_;
 };
+
+// A CPU that plays the target has a state, but no place in a Philox stream.
+bool has_position(const at::Generator& target) { return !target.device().is_cpu(); }
+
+// Seed and offset are the last words of a target's state.
+PhiloxPosition position_in(const c10::TensorImpl& state) {
+  at::detail::check_rng_state(state);
+  uint64_t words[2] = {0, 0};
+  const auto bytes = static_cast<size_t>(state.numel());
+  if (bytes >= sizeof(words)) std::memcpy(words, static_cast<const char*>(state.data()) + bytes - sizeof(words), sizeof(words));
+  return {words[0], words[1]};
+}
 
 class TargetGenerator final : public c10::GeneratorImpl {
  public:
@@ -51,8 +71,24 @@ class TargetGenerator final : public c10::GeneratorImpl {
   uint64_t seed() override { return locked()->seed(); }
   void set_offset(uint64_t offset) override { locked()->set_offset(offset); }
   uint64_t get_offset() const override { return locked()->get_offset(); }
-  void set_state(const c10::TensorImpl& state) override { locked()->set_state(state); }
-  c10::intrusive_ptr<c10::TensorImpl> get_state() const override { return locked()->get_state(); }
+  void set_state(const c10::TensorImpl& state) override {
+    StepwiseDraw* draw = StepwiseDraw::current();
+    if (!draw || !draw->write(stream(), position_in(state))) locked()->set_state(state);
+  }
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
+    const Locked generator = locked();
+    auto state = generator->get_state();
+    StepwiseDraw* draw = StepwiseDraw::current();
+    if (draw && has_position(target_)) {
+      const PhiloxPosition here = generator.position();
+      generator->set_offset(here.offset + StepwiseDraw::kSetAside);
+      draw->was_read(stream(), here, [target = target_](PhiloxPosition from, PhiloxPosition to) {
+        const Locked generator(target);
+        if (generator.position() == from) generator.move_to(to);
+      });
+    }
+    return state;
+  }
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
     return c10::make_intrusive<TargetGenerator>(at::Generator(locked()->graphsafe_get_state()));
   }
@@ -64,6 +100,7 @@ class TargetGenerator final : public c10::GeneratorImpl {
 
  private:
   Locked locked() const { return Locked(target()); }
+  const void* stream() const { return target().unsafeGetGeneratorImpl(); }
   void find() const {
     const std::lock_guard<std::mutex> lock(finding_);
     if (found_) return;
@@ -111,9 +148,9 @@ at::Generator target_generator(const at::Generator& flagos) {
 PhiloxPosition reserve_target_draws(const at::Generator& flagos, uint64_t draws) {
   const at::Generator target = target_generator(flagos);
   const Locked generator(target);
-  if (target.device().is_cpu())  // a CPU that plays the target has no offset: a number of its stream stands for a seed
+  if (!has_position(target))  // a number of its stream stands for a seed
     return {static_cast<at::CPUGeneratorImpl*>(target.unsafeGetGeneratorImpl())->random64(), 0};
-  const PhiloxPosition here{generator->current_seed(), generator->get_offset()};
+  const PhiloxPosition here = generator.position();
   generator->set_offset(here.offset + (std::max<uint64_t>(draws, 1) + 3) / 4 * 4);
   return here;
 }

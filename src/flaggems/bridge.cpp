@@ -14,6 +14,7 @@
 
 #include "operands.h"
 #include "python_call.h"
+#include "stepwise_draw.h"
 
 namespace py = pybind11;
 
@@ -26,22 +27,6 @@ py::object& package() {
   return *module_;
 }
 
-// FlagGems reads the generator's state, and writes it back further on, in two steps: one draw at a time, or two threads would
-// get the same numbers. Whoever waits for the turn must not hold the interpreter, which the other needs.
-class Turn {
- public:
-  explicit Turn(bool draws) {
-    if (!draws) return;
-    std::optional<py::gil_scoped_release> released;
-    if (PyGILState_Check()) released.emplace();
-    static auto* mutex = new std::recursive_mutex();
-    lock_ = std::unique_lock<std::recursive_mutex>(*mutex);
-  }
-
- private:
-  std::unique_lock<std::recursive_mutex> lock_;
-};
-
 class FlagGemsKernel final : public c10::OperatorKernel {
  public:
   FlagGemsKernel(std::string function, bool differentiable, Route** route)
@@ -53,7 +38,7 @@ class FlagGemsKernel final : public c10::OperatorKernel {
     if (!differentiable_) below_autograd.emplace();
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const c10::DeviceGuard on(bring_together(plan, stack));
-    const Turn turn(plan.random || op.hasTag(at::Tag::nondeterministic_seeded));
+    const StepwiseDraw draw;  // FlagGems reads the generator's state, and writes it back further on
     call(op, plan, stack);
     served(*route_);
   }
