@@ -127,7 +127,8 @@ def become(job: dict, torch: types.ModuleType) -> None:
             torch._import_device_backends()
         exec(compile(job["code"], "<string>", "exec"), sys.modules["__main__"].__dict__)
     except Exception as error:
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)
+        error = error.with_traceback(error.__traceback__.tb_next)  # from the program on
+        sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
 
 
