@@ -31,7 +31,7 @@ Scalar in_type(const Scalar& value, ScalarType dtype) {
   }
 }
 
-at::TensorIterator unary_iterator(const at::Tensor& out, const at::Tensor& self) {
+at::TensorIterator unary_iterator(at::Tensor& out, const at::Tensor& self) {
   type_of(self.scalar_type());
   return at::TensorIterator::unary_op(out, self);
 }

@@ -67,7 +67,7 @@ at::Scalar in_type(const at::Scalar& value, at::ScalarType dtype);
 
 // PyTorch's own for operators that are not structured, which wants both of one type: complex numbers, whose magnitude is real,
 // are declined first.
-at::TensorIterator unary_iterator(const at::Tensor& out, const at::Tensor& self);
+at::TensorIterator unary_iterator(at::Tensor& out, const at::Tensor& self);
 // out = mode(self). Integers pass through rounding modes as they are.
 void unary(at::TensorIteratorBase& iterator, UnaryMode mode, const std::optional<at::Scalar>& alpha = std::nullopt,
            const std::optional<at::Scalar>& beta = std::nullopt);
