@@ -8,6 +8,7 @@ itself reads when it starts, needs a real start: :func:`run` gives one when such
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -99,6 +100,7 @@ def serve() -> None:
     sys.path[0] = ""  # as for -c
     import torch
 
+    gc.freeze()  # what PyTorch made is not looked at again, or each child would copy all of it when it ends
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
