@@ -58,7 +58,9 @@ EVERYWHERE = Expectations(
             cause=ORDER,
         ),
         Close(cases=("*:bfloat16",), checks=("second gradient",), relative=0.1, absolute=0.1, cause=ORDER),
-        Close(cases=("*:float16",), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER),
+        Close(
+            cases=("*:float16", "*:complex32"), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER
+        ),
         Close(
             cases=("*:float32", "*:complex64"), checks=("second gradient",), relative=1e-4, absolute=1e-4, cause=ORDER
         ),

@@ -105,10 +105,10 @@ Tensor& index_select_out(const Tensor& self, int64_t dim, const Tensor& index, T
   require_range(index, self.size(dim));
   at::DimVector sizes(self.sizes());
   sizes[dim] = index.numel();
-  at::native::resize_output(out, sizes);
   at::assert_no_internal_overlap(out);
   at::assert_no_overlap(out, self);
   at::assert_no_overlap(out, index);
+  at::native::resize_output(out, sizes);
   if (out.numel() == 0) return out;
   Session session(self);
   dnn::GatherX operation;
