@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 
+#include <atomic>
 #include <memory>
 #include <type_traits>
 
@@ -15,31 +16,41 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// A step of a graph on one device that computes nothing and holds no memory.
+// A tensor without elements and without a storage: the engine goes by its device alone.
+at::Tensor nothing_on(c10::DeviceIndex index) {
+  const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
+  return at::detail::make_tensor<c10::TensorImpl>(keys, caffe2::TypeMeta::Make<float>(), c10::Device(kDevice, index));
+}
+
+// A step of a graph on that device that computes nothing.
 struct Pass final : autograd::Node {
-  explicit Pass(c10::DeviceIndex index) {
-    const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
-    add_input_metadata(at::detail::make_tensor<c10::TensorImpl>(keys, caffe2::TypeMeta::Make<float>(), c10::Device(kDevice, index)));
+  explicit Pass(const at::Tensor& nothing) { add_input_metadata(nothing); }
+  autograd::variable_list apply(autograd::variable_list&&) override {
+    passed.fetch_add(1, std::memory_order_relaxed);
+    return {};
   }
-  autograd::variable_list apply(autograd::variable_list&&) override { return {}; }
+  static inline std::atomic<int> passed{0};
 };
 
 // How nodes are held depends on PyTorch's version.
 template <class Pointer>
-Pointer pass(c10::DeviceIndex index) {
+Pointer pass(const at::Tensor& nothing) {
   if constexpr (std::is_same_v<Pointer, std::shared_ptr<autograd::Node>>)
-    return std::make_shared<Pass>(index);
+    return std::make_shared<Pass>(nothing);
   else
-    return c10::make_intrusive<Pass>(index);
+    return c10::make_intrusive<Pass>(nothing);
 }
 
 }  // namespace
 
-void pass_through_engine_threads() {
+int pass_through_engine_threads() {
+  const int before = Pass::passed;
   for (int i = 0; i < device_count(); ++i) {
-    const autograd::Edge root(pass<decltype(autograd::Edge::function)>(static_cast<c10::DeviceIndex>(i)), 0);
-    autograd::Engine::get_default_engine().execute({root}, {at::Tensor()}, false, false, false);
+    const at::Tensor nothing = nothing_on(static_cast<c10::DeviceIndex>(i));
+    const autograd::Edge root(pass<decltype(autograd::Edge::function)>(nothing), 0);
+    autograd::Engine::get_default_engine().execute({root}, {nothing}, false, false, false);
   }
+  return Pass::passed - before;
 }
 
 }  // namespace torch_fl

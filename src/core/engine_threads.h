@@ -2,10 +2,12 @@
 // engine_threads.h: the threads of PyTorch's autograd engine, one a device, which live as long as the process.
 #pragma once
 
+#include "macros.h"
+
 namespace torch_fl {
 
 // Returns when each of them has gone through an empty graph, and so has started, and has let go of the graph before.
-// Call it without the interpreter's lock.
-void pass_through_engine_threads();
+// Call it without the interpreter's lock, on a thread whose state holds nothing of Python. How many there were.
+TORCH_FL_API int pass_through_engine_threads();
 
 }  // namespace torch_fl

@@ -5,6 +5,8 @@ import subprocess
 import sys
 
 import pytest
+import torch
+from torch_fl import _C
 
 from . import processes
 
@@ -21,6 +23,13 @@ def test_right_after_backward(tmp_path):
     """B1: a script whose last line is backward() ends with status 0, every time."""
     done = [processes.run(BACKWARD, os.environ, tmp_path) for _ in range(RUNS)]
     assert [(one.returncode, one.stdout + one.stderr) for one in done] == [(0, "")] * RUNS
+
+
+def test_the_threads_of_the_engine_are_passed_through():
+    """What ends a process cleanly: each of them has gone through a graph of ours, whether or not backward() used it."""
+    x = torch.ones(3, device="flagos", requires_grad=True)
+    (x * 2).sum().backward()
+    assert _C.pass_through_engine_threads() == torch.flagos.device_count()
 
 
 @pytest.mark.parametrize(
