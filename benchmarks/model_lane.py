@@ -72,7 +72,7 @@ def compared(found: list[dict[str, dict]]) -> list[dict]:
 
 def measure(rounds: int, options: list[str]) -> dict:
     native = native_device()
-    starts = rounds_of([str(HERE / "lane" / "start.py")], native, max(rounds, 2), [])
+    starts = rounds_of([str(HERE / "lane" / "start.py")], native, rounds, [])
     passes = rounds_of([str(HERE / "lane" / "side.py")], native, rounds, options)
     one = passes[0]["flagos"]
     alone = {name: [start["flagos"][name] for start in starts] for name in LIMITS}

@@ -52,7 +52,6 @@ class TorchDevice {
   // Of a stream of the target, what PyTorch's guard interface has no function for in every version.
   virtual void* stream_handle(c10::Stream stream) const = 0;  // the vendor's; null is the default stream
   virtual int stream_priority(c10::Stream stream) const = 0;
-  virtual bool stream_capturing(c10::Stream) const { return false; }  // whether its work goes into a graph instead of being run
 
   // Of an allocator that caches; the defaults are those of one that does not.
   virtual double memory_fraction(c10::DeviceIndex) const { return 1; }  // of the device's memory, at most
@@ -60,6 +59,9 @@ class TorchDevice {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "flagos: the allocator of ", type(), " has no limit to set");
   }
   virtual std::vector<SegmentSnapshot> memory_segments() const { return {}; }
+
+  // Whether the work of a stream of the target goes into a graph instead of being run.
+  virtual bool stream_capturing(c10::Stream) const { return false; }
 };
 
 // Null where the platform exports none. What it points to lives as long as the process.

@@ -152,11 +152,6 @@ void* stream_handle(c10::StreamId id, c10::DeviceIndex index) {
   return native(make(index, id));
 }
 
-bool stream_capturing(c10::StreamId id, c10::DeviceIndex index) {
-  check_index(index);
-  return torch_device() && is_initialized() && torch_device()->stream_capturing(as_target(make(index, id)));
-}
-
 bool stream_idle(c10::Stream stream) {
   const flagos_status status = platform().stream_query(stream.device_index(), native(stream));
   if (status == FLAGOS_ERROR_NOT_READY) return false;

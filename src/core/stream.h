@@ -25,7 +25,6 @@ flagos_stream native(c10::Stream stream);  // null, the default stream, means th
 void queue_copy(void* to, const void* from, size_t bytes, flagos_copy_kind kind, c10::Stream stream, const char* doing);
 TORCH_FL_API int stream_priority(c10::StreamId id, c10::DeviceIndex index);
 TORCH_FL_API void* stream_handle(c10::StreamId id, c10::DeviceIndex index);
-TORCH_FL_API bool stream_capturing(c10::StreamId id, c10::DeviceIndex index);  // its work goes into a graph instead of being run
 
 bool stream_idle(c10::Stream stream);  // throws what earlier work on it threw
 void synchronize(c10::Stream stream);

@@ -3,7 +3,6 @@
 
 #include "device.h"
 #include "guard.h"
-#include "stream.h"
 #include "torch_device.h"
 
 namespace torch_fl {
@@ -20,7 +19,7 @@ struct TargetGuard final : DeviceGuard {
   bool queryStream(const c10::Stream& stream) const override { return target_guard().queryStream(as_target(stream)); }
   void synchronizeStream(const c10::Stream& stream) const override { target_guard().synchronizeStream(as_target(stream)); }
   // PyTorch 2.10 and 2.11 do not ask for it yet, so no `override` here.
-  bool isStreamCapturing(const c10::Stream& stream) const { return stream_capturing(stream.id(), stream.device_index()); }
+  bool isStreamCapturing(const c10::Stream& stream) const { return stream_capturing(stream); }
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex index,
               const c10::EventFlag flag) const override {

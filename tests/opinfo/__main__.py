@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +17,9 @@ from torch_fl.cli.options import parse_fraction, parse_shard
 from . import cases, picture, runner
 from .cases import Case
 from .checks import Result
+from .judge import Settings
 from .own import REVIEWED
 from .report import GOOD, Report, from_json, merged, to_json
-from .worker import Settings
 
 EPILOG = """
 Examples, each after `python -m torch_fl_opinfo`:
@@ -66,6 +67,10 @@ def run(
     svg: SvgFile = None,
     resume: Annotated[bool, typer.Option("--resume", help="Carry on the run that was to write --json.")] = False,
     device: Annotated[str, typer.Option(help="The device under test.")] = "flagos:0",
+    against: Annotated[
+        str | None,
+        typer.Option(help="Compare with this device, cuda, in processes without torch_fl, instead of the CPU.", metavar="DEVICE"),
+    ] = None,
 ) -> None:
     """Run PyTorch's own samples on a device and on the CPU and compare everything that can be seen.
 
@@ -90,9 +95,10 @@ def run(
     done = [known[case] for case in chosen if case in known and known[case].status in GOOD]
     settled = {result.case for result in done}
     console = Console(stderr=True)
-    settings = Settings(device, depth, checks)
+    settings = Settings(device, depth, checks, against)
     done += carry_out([c for c in chosen if c not in settled], settings, jobs, limit, journal, bool(known), console)
-    finish(Report(done, REVIEWED, command_line(), depth, len(chosen)), json_file, summary, svg)
+    reviewed = replace(REVIEWED, expected=[]) if against else REVIEWED  # what is expected of the CPU is nobody else's
+    finish(Report(done, reviewed, command_line(), depth, len(chosen)), json_file, summary, svg)
     if journal is not None:
         journal.unlink(missing_ok=True)
 

@@ -123,6 +123,7 @@ class Bench:
         """One program on both sides; None when they differ."""
         if not self.plan.wants(check):
             return None
+        self.trial.label = (check, sample)
         self.trial.at = lambda device: self.tell(f"{check}, sample {sample}, on {device}")
         count = self.count(check)
         count.runs += 1
