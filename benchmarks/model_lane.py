@@ -47,6 +47,7 @@ def rounds_of(script: list[str], native: str, rounds: int, options: list[str]) -
         sides = ["native", "flagos"] if number % 2 == 0 else ["flagos", "native"]
         devices = {"native": native, "flagos": "flagos"}
         found.append({side: child([*script, devices[side], *options], side == "native") for side in sides})
+        print(json.dumps(found[-1]), file=sys.stderr, flush=True)  # what there is, if a later round fails
     return found
 
 
@@ -107,12 +108,12 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the ratios")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each side (default: %(default)s)")
     parser.add_argument("--models", metavar="DIR", help="a folder with config.json and weights, read by transformers")
-    parser.add_argument("--no-compile", action="store_true", help='leave mode="reduce-overhead" out')
+    parser.add_argument("--kinds", metavar="LIST", help="of eager, replayed and reduce-overhead, with commas (default: all)")
     parser.add_argument("--small", action="store_true", help="tiny networks and one call of each")
     parser.add_argument("--read", type=Path, metavar="FILE", help="show a document of --json instead of measuring")
     arguments = parser.parse_args()
-    options = [f"--{name}" for name in ("small", "no-compile") if getattr(arguments, name.replace("-", "_"))]
-    options += ["--models", arguments.models] if arguments.models else []
+    options = ["--small"] if arguments.small else []
+    options += [word for name in ("kinds", "models") if (value := getattr(arguments, name)) for word in (f"--{name}", value)]
     result = json.loads(arguments.read.read_text()) if arguments.read else measure(arguments.rounds, options)
     if arguments.svg:
         arguments.svg.write_text(picture.svg(result), "utf-8")

@@ -1,7 +1,7 @@
 """One process, one device: times of the networks' passes, and the peak of memory; printed as JSON.
 
 Times are medians over rounds of calls in a row, waited for at both ends.  With CUDA graphs a pass is also replayed, which
-leaves the host out.
+leaves the host out, and compiled with ``mode="reduce-overhead"``.
 """
 
 import argparse
@@ -16,13 +16,14 @@ from lane.networks import SMALL, Cache, Decoder, Shape, Transformer, filled
 from torch.nn import functional as F
 
 Call = Callable[[], object]
+KINDS = ("eager", "replayed", "reduce-overhead")
 
 
 class Side:
     """What is measured, by name; milliseconds and bytes."""
 
-    def __init__(self, device: str, small: bool) -> None:
-        self.device, self.small = torch.device(device), small
+    def __init__(self, device: str, small: bool, kinds: list[str]) -> None:
+        self.device, self.small, self.kinds = torch.device(device), small, kinds
         self.module = torch.get_device_module(device)
         self.graphs = torch.cuda.is_available() and device != "cpu"
         self.found: dict[str, float] = {}
@@ -30,24 +31,25 @@ class Side:
     def wait(self) -> None:
         self.module.synchronize()
 
-    def timed(self, name: str, call: Call, calls: int = 10, rounds: int = 9) -> None:
-        if self.small:
-            calls, rounds = 1, 1
-        call()
-        times = []
-        for _ in range(rounds):
-            self.wait()
-            began = time.perf_counter()
-            for _ in range(calls):
-                call()
-            self.wait()
-            times.append((time.perf_counter() - began) / calls * 1e3)
-        self.found[name] = statistics.median(times)
+    def once(self, call: Call, calls: int = 1) -> float:
+        """Milliseconds of a call, one of so many in a row."""
+        self.wait()
+        began = time.perf_counter()
+        for _ in range(calls):
+            call()
+        self.wait()
+        return (time.perf_counter() - began) / calls * 1e3
+
+    def timed(self, name: str, call: Call) -> None:
+        self.once(call)
+        calls = min(max(int(50 / self.once(call)), 1), 50)
+        self.found[name] = statistics.median(self.once(call, calls) for _ in range(1 if self.small else 9))
 
     def passes(self, name: str, call: Call) -> None:
         """The time of a pass when it is called, and when it is replayed."""
-        self.timed(f"{name}, eager", call)
-        if self.graphs:
+        if "eager" in self.kinds:
+            self.timed(f"{name}, eager", call)
+        if "replayed" in self.kinds and self.graphs:
             self.timed(f"{name}, replayed", captured(call))
 
     def peak(self, name: str, call: Call) -> None:
@@ -65,6 +67,8 @@ class Side:
 
     def compiled(self, name: str, network: torch.nn.Module, call: Callable[[torch.nn.Module], Call]) -> None:
         """The same with `torch.compile(mode="reduce-overhead")`, and nothing else set."""
+        if "reduce-overhead" not in self.kinds or not self.graphs:
+            return
         torch._dynamo.reset()
         self.timed(f"{name}, reduce-overhead", marked(call(torch.compile(network, mode="reduce-overhead"))))
 
@@ -121,7 +125,7 @@ def trained(side: Side, name: str, network: torch.nn.Module, tokens: torch.Tenso
     side.passes(name, step)
 
 
-def transformer(side: Side, batch: int, compile_too: bool) -> None:
+def transformer(side: Side, batch: int) -> None:
     shape = {"layers": 2, "width": 32, "heads": 4, "words": 100} if side.small else {}
     dtype = torch.float32 if side.small else torch.bfloat16
     network = filled(lambda: Transformer(**shape), side.device, dtype)
@@ -130,7 +134,7 @@ def transformer(side: Side, batch: int, compile_too: bool) -> None:
     side.passes(f"{name}: forward", forward(network, tokens))
     side.peak(f"{name}: forward", forward(network, tokens))
     trained(side, f"{name}: training step", network, tokens)
-    if compile_too:
+    if batch > 1:
         side.compiled(f"{name}: forward", network, lambda fast: forward(fast, tokens))
         side.compiled(f"{name}: training step", network, lambda fast: training(fast, tokens, side.graphs))
 
@@ -156,16 +160,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("device")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--models")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     if arguments.small:
         torch.set_num_threads(1)
-    side = Side(arguments.device, arguments.small)
+    side = Side(arguments.device, arguments.small, arguments.kinds.split(","))
     for batch in (1, 8):
-        transformer(side, batch, compile_too=batch == 8 and side.graphs and not arguments.no_compile)
-        side.module.empty_cache() if hasattr(side.module, "empty_cache") else None
+        transformer(side, batch)
     decoder(side, arguments.models)
     card = torch.cuda.get_device_name() if side.graphs else ""
     print(json.dumps({"found": side.found, "torch": torch.__version__, "card": card}))
