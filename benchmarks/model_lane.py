@@ -85,14 +85,22 @@ def measure(rounds: int, options: list[str]) -> dict:
         "options": options,
         "rows": compared(starts) + compared([{side: both[side]["found"] for side in both} for both in passes]),
         "alone": [
-            {"what": name, "median": statistics.median(values), "least": min(values), "greatest": max(values), "aim": LIMITS[name]}
+            {
+                "what": name,
+                "median": statistics.median(values),
+                "least": min(values),
+                "greatest": max(values),
+                "aim": LIMITS[name],
+            }
             for name, values in alone.items()
         ],
     }
 
 
 def show(result: dict) -> None:
-    print(f"{result['card'] or 'no card'}, PyTorch {result['torch']}, {result['rounds']} rounds; milliseconds and bytes")
+    print(
+        f"{result['card'] or 'no card'}, PyTorch {result['torch']}, {result['rounds']} rounds; milliseconds and bytes"
+    )
     print(f"{'':52}{result['native']:>14}{'flagos':>14}   ratio")
     for one in result["rows"]:
         aim = f", aim {one['aim']}" if one["aim"] else ""
@@ -108,12 +116,16 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the ratios")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each side (default: %(default)s)")
     parser.add_argument("--models", metavar="DIR", help="a folder with config.json and weights, read by transformers")
-    parser.add_argument("--kinds", metavar="LIST", help="of eager, replayed and reduce-overhead, with commas (default: all)")
+    parser.add_argument(
+        "--kinds", metavar="LIST", help="of eager, replayed and reduce-overhead, with commas (default: all)"
+    )
     parser.add_argument("--small", action="store_true", help="tiny networks and one call of each")
     parser.add_argument("--read", type=Path, metavar="FILE", help="show a document of --json instead of measuring")
     arguments = parser.parse_args()
     options = ["--small"] if arguments.small else []
-    options += [word for name in ("kinds", "models") if (value := getattr(arguments, name)) for word in (f"--{name}", value)]
+    options += [
+        word for name in ("kinds", "models") if (value := getattr(arguments, name)) for word in (f"--{name}", value)
+    ]
     result = json.loads(arguments.read.read_text()) if arguments.read else measure(arguments.rounds, options)
     if arguments.svg:
         arguments.svg.write_text(picture.svg(result), "utf-8")

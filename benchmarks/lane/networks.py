@@ -78,7 +78,9 @@ class Attention(nn.Module):
         self.q_norm, self.k_norm = nn.RMSNorm(shape.head, eps=1e-6), nn.RMSNorm(shape.head, eps=1e-6)
 
     def forward(self, x: torch.Tensor, turn: tuple, cache: Cache | None, layer: int) -> torch.Tensor:
-        q, k, v = (product(x).unflatten(-1, (-1, self.shape.head)).transpose(1, 2) for product in (self.q, self.k, self.v))
+        q, k, v = (
+            product(x).unflatten(-1, (-1, self.shape.head)).transpose(1, 2) for product in (self.q, self.k, self.v)
+        )
         q, k = rotated(self.q_norm(q), *turn), rotated(self.k_norm(k), *turn)
         mask = None
         if cache is not None:

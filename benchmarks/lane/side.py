@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 
 import torch
+from torch.nn import functional as F
+
 from lane import weights
 from lane.networks import SMALL, Cache, Decoder, Shape, Transformer, filled
-from torch.nn import functional as F
 
 Call = Callable[[], object]
 KINDS = ("eager", "replayed", "reduce-overhead")

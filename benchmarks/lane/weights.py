@@ -14,9 +14,13 @@ def load(folder: str, device: torch.device, dtype: torch.dtype) -> tuple[torch.n
     """
     place = Path(folder)
     if not (place / "config.json").is_file():
-        sys.exit(f"--models {folder}: there is no config.json in it; name a folder that save_pretrained or a download has made")
+        sys.exit(
+            f"--models {folder}: there is no config.json in it; name a folder that save_pretrained or a download has made"
+        )
     if missing := [name for name in ("transformers", "safetensors") if find_spec(name) is None]:
-        sys.exit(f"--models needs {' and '.join(missing)}, which this Python does not have; install it, or leave --models out")
+        sys.exit(
+            f"--models needs {' and '.join(missing)}, which this Python does not have; install it, or leave --models out"
+        )
     from transformers import AutoModelForCausalLM
 
     return _Logits(AutoModelForCausalLM.from_pretrained(place, dtype=dtype).to(device)), place.resolve().name

@@ -26,7 +26,9 @@ PROGRAM = """
 
 
 def test_the_failure_says_what_to_do_and_others_stay(python):
-    done = python(PROGRAM + """
+    done = python(
+        PROGRAM
+        + """
     torch_fl.adapters.enable("torch.autograd")
     engine = Variable._execution_engine
     torch_fl.adapters.enable("torch.autograd")
@@ -36,16 +38,20 @@ def test_the_failure_says_what_to_do_and_others_stay(python):
     x = torch.ones(2, device="flagos", requires_grad=True)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [3, 3]
-    """)
+    """
+    )
     assert done.stdout == ""
 
 
 def test_the_engine_is_pytorchs_own_where_it_is_not_needed_or_switched_off(python):
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     from torch_fl import _C
     exchanged = type(Variable._execution_engine) is not torch._C._ImperativeEngine
     print(exchanged, _C.native_device_type() not in (None, "cpu"))
     """
+    )
     exchanged, needed = python(program).stdout.split()
     assert exchanged == needed
     assert python(program, FLAGOS_ADAPTERS_OFF="torch.autograd").stdout.split()[0] == "False"
@@ -58,5 +64,7 @@ def test_tensors_of_the_cards_own_type_have_no_backward_pass():
     if native in (None, "cpu"):
         pytest.skip("there is no other accelerator in this process")
     x = torch.ones(2, device=native, requires_grad=True)
-    with pytest.raises(RuntimeError, match=f"so tensors on '{native}' have no backward pass here; put them on 'flagos'"):
+    with pytest.raises(
+        RuntimeError, match=f"so tensors on '{native}' have no backward pass here; put them on 'flagos'"
+    ):
         (x * 2).sum().backward()

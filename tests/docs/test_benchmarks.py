@@ -23,7 +23,9 @@ def test_both_sides_are_measured_compared_and_drawn(run, tmp_path):
     result = json.loads(run("--small", "--rounds", "1", "--json", "--svg", tmp_path / "lane.svg").stdout)
     rows = {row["what"]: row for row in result["rows"]}
     for name in ("transformer, batch 8: forward, eager", "decoder: decode step, eager", "first tensor, s"):
-        assert rows[name]["ratio"] > 0 and rows[name]["ratio_least"] <= rows[name]["ratio"] <= rows[name]["ratio_greatest"]
+        assert (
+            rows[name]["ratio"] > 0 and rows[name]["ratio_least"] <= rows[name]["ratio"] <= rows[name]["ratio_greatest"]
+        )
     losses = [row for name, row in rows.items() if name.endswith("loss of the fourth step")]
     # The host's generator is not the CPU's, so the weights are others; a network of a hundred words begins at log(100).
     assert len(losses) == 3 and all(4 < row["flagos"] < 5 and 4 < row["native"] < 5 for row in losses)

@@ -63,9 +63,11 @@ class Plan:
         depth: the most samples a check looks at; None for all.
         checks: shell patterns of the checks to do.
         host_arguments: the operator wants the tensors among its further arguments on the CPU.
+        native: the two sides are devices of one card, and not the CPU and a device.
     """
 
     host_arguments = False
+    native = False
 
     def __init__(self, depth: int | None = None, checks: str = "*") -> None:
         self.depth = depth

@@ -43,7 +43,10 @@ class Seen:
         if side.error is not None:
             return cls("", [], [], [], set(), (type(side.error).__name__, first_line(side.error)))
         relations = Relations(side.arguments)
-        leaves = [leaf(f"result{keystr(path)}", value, side, relations) for path, value in tree_flatten_with_path(side.result)[0]]
+        leaves = [
+            leaf(f"result{keystr(path)}", value, side, relations)
+            for path, value in tree_flatten_with_path(side.result)[0]
+        ]
         after = [leaf(f"argument {number} afterwards", t, side, None) for number, t in enumerate(side.arguments)]
         written = [t._version != version for t, version in zip(side.arguments, side.versions, strict=True)]
         return cls(type(side.result).__name__, leaves, after, written, side.warnings)
@@ -74,7 +77,9 @@ def compare(wanted: Seen, found: Seen, values: bool, tolerance: Tolerance | None
             raise Difference("exception", f"wanted {words[0]}; found {words[1]}")
         return
     if wanted.kind != found.kind or [a.where for a in wanted.leaves] != [b.where for b in found.leaves]:
-        raise Difference("structure", f"wanted {wanted.kind} of {len(wanted.leaves)}, found {found.kind} of {len(found.leaves)}")
+        raise Difference(
+            "structure", f"wanted {wanted.kind} of {len(wanted.leaves)}, found {found.kind} of {len(found.leaves)}"
+        )
     for a, b in zip(wanted.leaves, found.leaves, strict=True):
         compare_leaves(a, b, values, tolerance)
     if wanted.warnings != found.warnings:
@@ -90,7 +95,9 @@ def compare_leaves(a: Leaf, b: Leaf, values: bool, tolerance: Tolerance | None) 
         if a.text != b.text:
             raise Difference("values", f"{a.where}: wanted {a.text or 'a tensor'}, found {b.text or 'a tensor'}")
         return
-    for aspect, one, other in zip(("device", *ASPECTS, "alias"), (a.there, *a.about, a.relation), (b.there, *b.about, b.relation), strict=True):
+    for aspect, one, other in zip(
+        ("device", *ASPECTS, "alias"), (a.there, *a.about, a.relation), (b.there, *b.about, b.relation), strict=True
+    ):
         if one != other:
             raise Difference(aspect, f"{a.where}: wanted {one}, found {other}")
     for one, other in zip(a.values or [], b.values or [], strict=True) if values else ():

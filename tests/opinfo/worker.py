@@ -17,7 +17,9 @@ from .own import REVIEWED
 from .trial import Trial
 
 
-def judge(case: Case, settings: Settings, tell: Any = lambda text: None, reference: native.Reference | None = None) -> Result:
+def judge(
+    case: Case, settings: Settings, tell: Any = lambda text: None, reference: native.Reference | None = None
+) -> Result:
     """Carry out one case in this process, against the CPU or a native reference."""
     values = not REVIEWED.leaves_memory(case)
     if reference is not None:
