@@ -2,6 +2,7 @@
 #include "host_copies.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
@@ -49,6 +50,11 @@ struct Runs {
   }
 };
 
+// The caller is told of a data type's state of development when it makes such a tensor, not when its bytes travel.
+struct Silent final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
 constexpr size_t kFewRuns = 16;  // beyond that a device's own kernel spreads the elements, where there is one
 
 }  // namespace
@@ -87,6 +93,8 @@ void upload_elements(const at::Tensor& host, const at::Tensor& device, c10::Stre
   if (host.numel() == 0) return;
   const Runs runs(host);
   if (runs.number > kFewRuns && has_device_copy()) {
+    Silent silent;
+    const c10::WarningUtils::WarningHandlerGuard unheard(&silent);
     const at::Tensor packed = host.contiguous();
     const at::Tensor there = at::empty(host.sizes(), device.options());
     upload(there.mutable_data_ptr(), packed.const_data_ptr(), packed.nbytes(), stream);

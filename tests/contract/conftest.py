@@ -6,13 +6,13 @@ programs in fresh processes.
 
 import os
 import re
-import subprocess
-import sys
 import textwrap
 
 import pytest
 import torch
 from torch_fl.evidence import capabilities
+
+from . import processes
 
 DEVICE = "flagos"
 
@@ -93,13 +93,14 @@ def _environment(changes):
 
 @pytest.fixture
 def python(tmp_path):
-    """Run a program in a fresh process: ``python(code, NAME=value, ...)``; -W error unless `warn`."""
+    """Run a program in a process of its own: ``python(code, NAME=value, ...)``; warnings are errors unless `warn`.
 
-    def run(code, *, warn=False, check=True, **environ):
-        command = [sys.executable, *([] if warn else ["-W", "error"]), "-c", textwrap.dedent(code)]
-        done = subprocess.run(
-            command, env=_environment(environ), cwd=tmp_path, capture_output=True, text=True, timeout=120
-        )
+    `fresh`: PyTorch is not imported when it begins.
+    """
+
+    def run(code, *, warn=False, check=True, fresh=False, **environ):
+        environment = _environment(environ)
+        done = processes.run(textwrap.dedent(code), environment, tmp_path, errors=not warn, fresh=fresh)
         if check and done.returncode:
             pytest.fail(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

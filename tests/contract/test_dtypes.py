@@ -3,6 +3,7 @@
 import itertools
 import math
 import struct
+import warnings
 
 import pytest
 import torch
@@ -118,6 +119,26 @@ def test_complex_to_real_warns_as_on_the_cpu():
                 assert torch.tensor([1 + 2j], device=device).to(torch.float32).tolist() == [1]
     finally:
         torch.set_warn_always(False)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_writing_complex32_into_gaps_warns_as_on_the_cpu():
+    """What carries the elements of an `out` with many gaps makes tensors of its own, and says nothing of them."""
+    heard = {}
+    for device in ("cpu", DEVICE):
+        large = torch.zeros(64, 6, dtype=torch.complex32, device=device)
+        ones = torch.ones(64, 3, dtype=torch.complex32, device=device)
+        yes = torch.ones(64, 3, dtype=torch.bool, device=device)
+        torch.set_warn_always(True)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                torch.where(yes, ones, ones, out=large[:, ::2])
+        finally:
+            torch.set_warn_always(False)
+        heard[device] = [str(warning.message) for warning in caught]
+        assert large.cpu().to(torch.complex64).sum() == 64 * 3
+    assert heard[DEVICE] == heard["cpu"]
 
 
 UNARY = (

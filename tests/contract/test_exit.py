@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from . import processes
+
 RUNS = int(os.environ.get("TORCH_FL_EXIT_RUNS", "50"))
-AT_A_TIME = min(max(2, (os.cpu_count() or 1) // 2), 8)  # each imports PyTorch, and on a card makes a context of its own
 BACKWARD = "import torch; x = torch.ones(3, device='flagos', requires_grad=True); (x * 2).sum().backward()"
 
 
@@ -17,11 +17,10 @@ def status(code):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_right_after_backward():
+def test_right_after_backward(tmp_path):
     """B1: a script whose last line is backward() ends with status 0, every time."""
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        results = list(pool.map(status, [BACKWARD] * RUNS))
-    assert results == [(0, "")] * RUNS
+    done = [processes.run(BACKWARD, os.environ, tmp_path) for _ in range(RUNS)]
+    assert [(one.returncode, one.stdout + one.stderr) for one in done] == [(0, "")] * RUNS
 
 
 @pytest.mark.parametrize(

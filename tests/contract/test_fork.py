@@ -77,7 +77,7 @@ def test_spawned_processes_use_the_device(python, tmp_path):
         "    torch.multiprocessing.spawn(work, (queue,), nprocs=2)\n"
         "    print(sorted([queue.get(), queue.get()]))\n"
     )
-    done = python("import runpy; runpy.run_path('spawned.py', run_name='__main__')", warn=True)
+    done = python("import runpy; runpy.run_path('spawned.py', run_name='__main__')", warn=True, fresh=True)
     assert done.stdout.strip() == "[0.0, 2.0]"
 
 
@@ -109,5 +109,5 @@ def test_workers_of_both_start_methods(python, tmp_path):
         "        with torch.multiprocessing.get_context(method).Pool(1) as pool:\n"
         "            print(pool.map(work, [1, 2]))\n"
     )
-    done = python("import runpy; runpy.run_path('workers.py', run_name='__main__')", warn=True)
+    done = python("import runpy; runpy.run_path('workers.py', run_name='__main__')", warn=True, fresh=True)
     assert done.stdout.split("\n")[:3] == ["[2.0, 4.0]"] * 3

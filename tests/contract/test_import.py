@@ -1,6 +1,14 @@
 """Importing: silent, quick, in any order, and harmless to others when it cannot work."""
 
+import functools
+
 import pytest
+
+
+@pytest.fixture
+def python(python):
+    """Here the imports are what is tested: nothing is imported when a program begins."""
+    return functools.partial(python, fresh=True)
 
 
 @pytest.mark.parametrize(

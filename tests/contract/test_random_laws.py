@@ -96,8 +96,11 @@ def _full(value):
 
 
 def _distribution(name, *parameters):
-    made = getattr(torch.distributions, name)(*[torch.tensor(p, device=DEVICE) for p in parameters])
-    return lambda: made.sample((N,))
+    def draw():  # the tests are collected without a device, too
+        made = getattr(torch.distributions, name)(*[torch.tensor(p, device=DEVICE) for p in parameters])
+        return made.sample((N,))
+
+    return draw
 
 
 ENDS = np.array([-1.0, 0.5])

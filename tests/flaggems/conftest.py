@@ -5,12 +5,11 @@ what becomes of its result.  The real FlagGems is in ``test_real.py``.
 """
 
 import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from torch_fl_tests import processes
 
 INIT = """
 import torch
@@ -107,7 +106,7 @@ def stub(tmp_path):
 
 @pytest.fixture
 def python(tmp_path):
-    """Run a program in a fresh process, with the stub where one is written: ``python(code, routes=text, NAME=value)``.
+    """Run a program in a process of its own, with the stub where one is written: ``python(code, routes=text, NAME=value)``.
 
     Warnings are errors unless `warn`; `routes` is a routing file.
     """
@@ -116,15 +115,8 @@ def python(tmp_path):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("FLAGOS_", "GEMS_", "TORCH_DEVICE_BACKEND"))}
         path = [str(tmp_path / "stub"), *filter(None, [kept.get("PYTHONPATH")])]
         (tmp_path / "my.conf").write_text(textwrap.dedent(routes))
-        environ = {"FLAGOS_BACKEND_CONFIG": "my.conf", **environ}
-        done = subprocess.run(
-            [sys.executable, *([] if warn else ["-W", "error"]), "-c", textwrap.dedent(code)],
-            env={**kept, "PYTHONPATH": os.pathsep.join(path), **environ},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        environ = {**kept, "PYTHONPATH": os.pathsep.join(path), "FLAGOS_BACKEND_CONFIG": "my.conf", **environ}
+        done = processes.run(textwrap.dedent(code), environ, tmp_path, errors=not warn)
         if check and done.returncode:
             pytest.fail(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

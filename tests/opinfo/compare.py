@@ -29,6 +29,9 @@ class Tolerance:
     absolute: float | None
 
 
+FLOAT = 1e-7  # torch.testing's for Python's numbers
+
+
 def compare_trees(wanted: Any, found: Any, values: bool, tolerance: Tolerance | None) -> None:
     """Compare the results of two sides, and what each result shares with the arguments and the results before it."""
     ours, theirs = (tree_flatten_with_path(side.result)[0] for side in (wanted, found))
@@ -38,7 +41,7 @@ def compare_trees(wanted: Any, found: Any, values: bool, tolerance: Tolerance | 
     for (path, a), (_, b) in zip(ours, theirs, strict=True):
         where = f"result{keystr(path)}"
         if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-            compare_plain(where, a, b, wanted.device, found.device)
+            compare_plain(where, a, b, wanted.device, found.device, tolerance)
             continue
         compare_tensors(where, a, b, found.device, values, tolerance)
         one, other = (relation.of(t) for relation, t in zip(relations, (a, b), strict=True))
@@ -86,10 +89,15 @@ class Relations:
         return ", ".join(words) or "new memory"
 
 
-def compare_plain(where: str, a: Any, b: Any, device_a: torch.device, device_b: torch.device) -> None:
+def compare_plain(
+    where: str, a: Any, b: Any, device_a: torch.device, device_b: torch.device, tolerance: Tolerance | None
+) -> None:
     if isinstance(a, torch.device) and a == device_a:
         a = device_b
     equal = type(a) is type(b) and (a is b or a == b or (isinstance(a, float) and math.isnan(a) and math.isnan(b)))
+    if isinstance(a, float) and isinstance(b, float) and tolerance and not equal:
+        limits = {"rel_tol": tolerance.relative, "abs_tol": tolerance.absolute}
+        equal = math.isclose(a, b, **{name: FLOAT if limit is None else limit for name, limit in limits.items()})
     if isinstance(a, complex) and isinstance(b, complex) and not equal:
         equal = str(a) == str(b)
     if not equal and not (callable(a) and callable(b)):

@@ -27,6 +27,11 @@ EVERYWHERE = Expectations(
     ],
     crashing=[
         Crashing(
+            cases=("ops:_segment_reduce.offsets:*",),
+            checks=("empty*",),
+            cause="offsets that lie beyond the data, here an empty tensor, are read all the same by the CPU's kernel",
+        ),
+        Crashing(
             cases=("ops:lu_unpack:*",),
             checks=("empty*", "0-d*"),
             cause="with an empty matrix and pivots that are not empty the CPU's kernel reads beyond the end",
@@ -45,8 +50,17 @@ EVERYWHERE = Expectations(
             absolute=0.1,
             cause=ORDER + "; here they are products, which differ in the last two of bfloat16's eight bits",
         ),
+        Close(
+            cases=("modules:nn.MultiheadAttention:float32",),
+            checks=("second gradient",),
+            relative=1e-3,
+            absolute=1e-3,
+            cause=ORDER,
+        ),
         Close(cases=("*:bfloat16",), checks=("second gradient",), relative=0.1, absolute=0.1, cause=ORDER),
-        Close(cases=("*:float16",), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER),
+        Close(
+            cases=("*:float16", "*:complex32"), checks=("second gradient",), relative=0.02, absolute=0.02, cause=ORDER
+        ),
         Close(
             cases=("*:float32", "*:complex64"), checks=("second gradient",), relative=1e-4, absolute=1e-4, cause=ORDER
         ),

@@ -20,7 +20,7 @@ class Leaf:
     """One place of a result. Of a tensor: what it is, what it shares, on which device, its values on the CPU."""
 
     where: str
-    text: str = ""  # of what is no tensor
+    text: str = ""  # of what is no tensor; of a number its type
     about: tuple[Any, ...] | None = None
     relation: str = ""
     there: bool = True  # on the device that the program was given, or nowhere (meta)
@@ -53,6 +53,8 @@ class Seen:
 
 
 def leaf(where: str, value: Any, side: Side, relations: Relations | None) -> Leaf:
+    if isinstance(value, float | complex):
+        return Leaf(where, type(value).__name__, values=[torch.tensor(value, dtype=torch.complex128)])
     if not isinstance(value, torch.Tensor):
         text = "callable" if callable(value) else DEVICE.sub("DEVICE", f"{type(value).__name__} {value!r}")
         return Leaf(where, text)
@@ -91,13 +93,10 @@ def compare(wanted: Seen, found: Seen, values: bool, tolerance: Tolerance | None
 
 
 def compare_leaves(a: Leaf, b: Leaf, values: bool, tolerance: Tolerance | None) -> None:
-    if a.about is None or b.about is None:
-        if a.text != b.text:
-            raise Difference("values", f"{a.where}: wanted {a.text or 'a tensor'}, found {b.text or 'a tensor'}")
-        return
-    for aspect, one, other in zip(
-        ("device", *ASPECTS, "alias"), (a.there, *a.about, a.relation), (b.there, *b.about, b.relation), strict=True
-    ):
+    if a.text != b.text:
+        raise Difference("values", f"{a.where}: wanted {a.text or 'a tensor'}, found {b.text or 'a tensor'}")
+    facts = [(leaf.there, *(leaf.about or [None] * len(ASPECTS)), leaf.relation) for leaf in (a, b)]
+    for aspect, one, other in zip(("device", *ASPECTS, "alias"), *facts, strict=True):
         if one != other:
             raise Difference(aspect, f"{a.where}: wanted {one}, found {other}")
     for one, other in zip(a.values or [], b.values or [], strict=True) if values else ():

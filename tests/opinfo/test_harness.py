@@ -11,6 +11,7 @@ import torch
 from . import cases, native, picture, planted, runner
 from .cases import Case
 from .checks import Finding, Result
+from .compare import Difference, Tolerance, compare_plain
 from .expectations import Close, Expectations, Expected
 from .judge import Settings
 from .mirror import Mirror
@@ -138,6 +139,18 @@ def test_a_tolerance_is_for_its_own_checks():
     reviewed = Expectations(close=[Close(cases=("planted:*",), checks=("other",), relative=1, absolute=1, cause="")])
     assert reviewed.tolerance(plant("values"), "planted") is None
     assert reviewed.tolerance(plant("values"), "other").relative == 1
+
+
+@pytest.mark.parametrize(("relative", "equal"), [(None, False), (1e-6, False), (1e-4, True)])
+def test_a_tolerance_is_for_numbers_too(relative, equal):
+    def told():
+        compare_plain("a loss", 1.0, 1.00001, torch.device("cpu"), torch.device("cpu"), Tolerance(relative, relative))
+
+    if equal:
+        told()
+    else:
+        with pytest.raises(Difference, match="a loss: wanted 1.0, found 1.00001"):
+            told()
 
 
 def test_a_case_that_did_not_run_is_not_good():

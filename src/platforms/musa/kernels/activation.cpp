@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bodies.h"
 
+#include <ATen/native/Activation.h>
+
 namespace torch_fl::mudnn {
+
+bool is_tanh(std::string_view approximate) {
+  return at::native::get_gelutype_enum(approximate) == at::native::GeluType::Tanh;
+}
 
 void elu(at::TensorIteratorBase& op, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
   if (!scale.equal(1) || !input_scale.equal(1)) throw Decline("mudnn's ELU has no scales");

@@ -12,6 +12,7 @@ using ScatterMode = dnn::Scatter::Mode;
 using Dims = at::OptionalIntArrayRef;
 
 // activation.cpp
+bool is_tanh(std::string_view approximate);  // of GELU; throws for a word that PyTorch does not know
 void elu(at::TensorIteratorBase& op, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale);
 void leaky_relu_backward(at::TensorIteratorBase& op, const at::Scalar& slope);
 void threshold_backward(at::TensorIteratorBase& op, const at::Scalar& threshold);

@@ -61,7 +61,7 @@ void product(const Tensor& out, const Tensor& left, const Tensor& right, const T
   const double a = in_type(alpha, out.scalar_type()).to<double>(), b = in_type(beta, out.scalar_type()).to<double>();
   if (right.dim() == 1) return product(out.unsqueeze(-1), left, right.unsqueeze(-1), self.dim() ? self.unsqueeze(-1) : self, beta, alpha);
   if (out.numel() == 0) return;
-  at::assert_no_internal_overlap(out);
+  if (at::has_internal_overlap(out) == at::MemOverlap::Yes) throw Decline("an expanded output: each product has a rule of its own");
   if (left.size(-1) == 0) {  // a sum of nothing
     if (b == 0) {
       out.zero_();

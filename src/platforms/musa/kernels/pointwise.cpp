@@ -31,6 +31,11 @@ Scalar in_type(const Scalar& value, ScalarType dtype) {
   }
 }
 
+at::TensorIterator unary_iterator(at::Tensor& out, const at::Tensor& self) {
+  type_of(self.scalar_type());
+  return at::TensorIterator::unary_op(out, self);
+}
+
 Pointwise::Pointwise(at::TensorIteratorBase& iterator, ScalarType compute, Result result)
     : iterator_(iterator),
       compute_(compute),

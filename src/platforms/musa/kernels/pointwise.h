@@ -65,6 +65,9 @@ class Pointwise {
 // The scalar as the type holds it (300 is 44 in uint8). Throws Decline for what is not a real number.
 at::Scalar in_type(const at::Scalar& value, at::ScalarType dtype);
 
+// PyTorch's own for operators that are not structured, which wants both of one type: complex numbers, whose magnitude is real,
+// are declined first.
+at::TensorIterator unary_iterator(at::Tensor& out, const at::Tensor& self);
 // out = mode(self). Integers pass through rounding modes as they are.
 void unary(at::TensorIteratorBase& iterator, UnaryMode mode, const std::optional<at::Scalar>& alpha = std::nullopt,
            const std::optional<at::Scalar>& beta = std::nullopt);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing and joining elements: where, cat, index_select, index_add and the gradient of embedding.
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
@@ -104,6 +105,9 @@ Tensor& index_select_out(const Tensor& self, int64_t dim, const Tensor& index, T
   require_range(index, self.size(dim));
   at::DimVector sizes(self.sizes());
   sizes[dim] = index.numel();
+  at::assert_no_internal_overlap(out);
+  at::assert_no_overlap(out, self);
+  at::assert_no_overlap(out, index);
   at::native::resize_output(out, sizes);
   if (out.numel() == 0) return out;
   Session session(self);

@@ -4,12 +4,11 @@ Every comparison also asserts which kernel ran: a test that passed by falling ba
 """
 
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
 import torch
+from torch_fl_tests import processes
 
 DEVICE = "flagos"
 
@@ -70,18 +69,11 @@ def native():
 
 @pytest.fixture
 def python(tmp_path):
-    """Runs a program in a fresh process: ``python(code, NAME=value, ...)``."""
+    """Runs a program in a process of its own: ``python(code, NAME=value, ...)``."""
 
     def run(code, *, check=True, **environ):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code)],
-            env={**kept, **environ},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = processes.run(textwrap.dedent(code), {**kept, **environ}, tmp_path)
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done
 

@@ -203,6 +203,20 @@ def test_gradients_of_activations(native, name):
     native(GRADIENTS[name], gradient, torch.randn(4, 7))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_gelu_refuses_an_unknown_approximation(dtype):
+    x = torch.ones(3, dtype=dtype, device="flagos")
+    for call in (torch.nn.functional.gelu, lambda x, approximate: torch.ops.aten.gelu_backward(x, x, approximate=approximate)):
+        with pytest.raises(RuntimeError, match="approximate argument must be either none or tanh"):
+            call(x, approximate="erf")
+
+
+def test_the_magnitude_of_complex_numbers_has_another_type():
+    z = torch.tensor([3 + 4j, 1j], device="flagos")
+    out = torch.empty(2, device="flagos")
+    assert torch.abs(z, out=out) is out and out.tolist() == [5, 1] and z.abs().tolist() == [5, 1]
+
+
 def test_fused_multiplications(native):
     a, b, c = torch.randn(3, 4), torch.randn(4), torch.rand(3, 1) + 0.5
     native("addcmul", torch.addcmul, a, b, c, value=0.3)

@@ -119,12 +119,32 @@ def test_an_index_out_of_range_is_an_error_and_leaves_the_device_alive(name):
 
 def test_what_is_written_may_not_overlap_itself():
     one = torch.ones(1, 3, device=DEVICE).expand(3, 3)
-    for write in (lambda: one.cumsum_(0), lambda: one.cumprod_(0), lambda: one.addmm_(one, one)):
+    rows, chosen = torch.ones(3, 3, device=DEVICE), torch.tensor([0, 1, 2], device=DEVICE)
+    for write in (
+        lambda: one.cumsum_(0),
+        lambda: one.cumprod_(0),
+        lambda: one.addmm_(one, one),
+        lambda: torch.index_select(rows, 0, chosen, out=one),
+    ):
         with pytest.raises(RuntimeError, match="single memory location"):
             write()
     with pytest.warns(UserWarning, match="expanded tensors is deprecated"):
         one.masked_fill_(torch.tensor([True, False, False], device=DEVICE), 7)
     assert one[2].tolist() == [7, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["addmv_", "baddbmm_"])
+def test_products_into_an_expanded_tensor_are_as_on_the_cpu(name):
+    """There PyTorch checks nothing: the mudnn kernel declines, and the CPU's does what it does."""
+    matrices = torch.randn(2, 3, 3)
+    factors = (matrices, matrices) if name == "baddbmm_" else (matrices[0], matrices[1, 0])
+    sizes = (2, 3, 3) if name == "baddbmm_" else (3,)
+
+    def result(device):
+        target = torch.ones(1, device=device).expand(sizes)
+        return getattr(target, name)(*(factor.to(device) for factor in factors)).cpu()
+
+    torch.testing.assert_close(result(DEVICE), result("cpu"))
 
 
 def test_an_index_into_nothing_is_refused():
