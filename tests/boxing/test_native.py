@@ -4,7 +4,7 @@ import gc
 
 import pytest
 import torch
-from torch.utils.dlpack import DLDeviceType
+from torch.utils.dlpack import DLDeviceType, from_dlpack, to_dlpack
 
 from .conftest import DEVICE, moved, same
 
@@ -43,6 +43,16 @@ def test_each_keeps_the_memory_alive():
     back = torch.flagos.from_native(there)
     del there
     assert back.sum().item() == 499500 and not filler.any().item()
+
+
+def test_memory_of_another_owner_is_kept_alive_too():
+    x = moved(torch.arange(1000.0))
+    there = torch.flagos.to_native(from_dlpack(to_dlpack(x)))  # a capsule's storage holds none of the native device
+    assert there.data_ptr() == x.data_ptr()
+    del x
+    gc.collect()
+    filler = moved(torch.zeros(1000))
+    assert there.sum().item() == 499500 and not filler.any().item()
 
 
 def test_gradients_stay_behind():
