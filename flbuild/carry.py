@@ -105,7 +105,7 @@ def pack(
         content[f"carried/{name}.py"] = root / "flbuild" / "carried" / f"{name}.py"
     for suite in about["suites"]:
         content |= {f"tests/{suite}/{file.name}": file for file in (root / "tests" / suite).glob("*.py")}
-    content |= {f"benchmarks/{name}": root / "benchmarks" / name for name in about["benchmarks"]}
+    content |= {str(file.relative_to(root)): file for file in (root / "benchmarks").rglob("*.py")}
     target = folder / f"torch-fl-{variant.name}.pyz"
     folder.mkdir(parents=True, exist_ok=True)
     write(target, content, {"__main__.py": MAIN, "facts.json": json.dumps(about, indent=1)})

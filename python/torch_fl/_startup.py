@@ -142,4 +142,8 @@ def _register(core: ModuleType) -> None:
     flagos.alias_submodules(f"torch.{NAME}")
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     sys.modules[f"torch.backends.{NAME}"] = torch.backends.flagos = backends
+    if core.native_device_type() not in (None, "cpu"):
+        from torch_fl import adapters
+
+        adapters.enable("torch.autograd")
     atexit.register(core.shutdown)

@@ -59,6 +59,9 @@ class TorchDevice {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "flagos: the allocator of ", type(), " has no limit to set");
   }
   virtual std::vector<SegmentSnapshot> memory_segments() const { return {}; }
+
+  // Whether the work of a stream of the target goes into a graph instead of being run.
+  virtual bool stream_capturing(c10::Stream) const { return false; }
 };
 
 // Null where the platform exports none. What it points to lives as long as the process.

@@ -19,7 +19,7 @@ struct TargetGuard final : DeviceGuard {
   bool queryStream(const c10::Stream& stream) const override { return target_guard().queryStream(as_target(stream)); }
   void synchronizeStream(const c10::Stream& stream) const override { target_guard().synchronizeStream(as_target(stream)); }
   // PyTorch 2.10 and 2.11 do not ask for it yet, so no `override` here.
-  bool isStreamCapturing(const c10::Stream& stream) const { return is_capturing(target_guard(), as_target(stream)); }
+  bool isStreamCapturing(const c10::Stream& stream) const { return stream_capturing(stream); }
 
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex index,
               const c10::EventFlag flag) const override {
@@ -34,13 +34,6 @@ struct TargetGuard final : DeviceGuard {
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex index) const override {
     return target_guard().elapsedTime(start, end, index);
-  }
-
- private:
-  template <class Guard>
-  static bool is_capturing(const Guard& guard, const c10::Stream& stream) {
-    if constexpr (requires { guard.isStreamCapturing(stream); }) return guard.isStreamCapturing(stream);
-    return false;
   }
 };
 

@@ -101,6 +101,10 @@ PYBIND11_MODULE(_C, m) {
   m.def("stream_handle", [](int64_t id, int index) {
     return reinterpret_cast<uintptr_t>(torch_fl::stream_handle(id, torch_fl::narrow_index(index)));
   });
+  m.def("stream_capturing", [](int64_t id, int index) {
+    const c10::Device device(torch_fl::kFlagos, torch_fl::narrow_index(index));
+    return torch_fl::stream_capturing(c10::Stream(c10::Stream::UNSAFE, device, id));
+  });
   m.def("event_elapsed", [](uintptr_t start, uintptr_t end) {
     return torch_fl::event_elapsed(reinterpret_cast<void*>(start), reinterpret_cast<void*>(end));
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // target.cpp: tensors of the device that PyTorch drives (flagos_torch_device.h), for Python: what captures and replays work on
-// that device knows its tensors only.
+// that device knows its tensors only, and so do other libraries.
 #include <flagos_target.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
@@ -32,9 +32,20 @@ c10::DeviceType target_type() {
   return device->type();
 }
 
+void drop(void* owner) { delete static_cast<c10::Storage*>(owner); }
+
+// Python may keep the tensor, so it owns memory that the target did not allocate, too.
+at::Tensor owning_target(const at::Tensor& flagos, c10::DeviceType type) {
+  at::Tensor made = as_target(flagos, type);
+  if (flagos._is_zerotensor() || held(*flagos.storage().unsafeGetStorageImpl())) return made;
+  c10::StorageImpl& borrowed = *made.storage().unsafeGetStorageImpl();
+  borrowed.set_data_ptr_noswap({borrowed.mutable_data(), new c10::Storage(flagos.storage()), &drop, borrowed.device()});
+  return made;
+}
+
 py::list targets(const py::list& items) {
   return changed(items, [type = target_type()](const at::Tensor& tensor) {
-    return is_flagos(tensor) ? as_target(tensor, type) : tensor;
+    return is_flagos(tensor) ? owning_target(tensor, type) : tensor;
   });
 }
 

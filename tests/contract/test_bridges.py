@@ -166,3 +166,13 @@ def test_names_of_types():
     assert not isinstance(x, torch.FloatTensor)
     with pytest.raises(AttributeError, match="FloatTensor"):
         torch.set_default_tensor_type("torch.flagos.FloatTensor")
+
+
+def test_a_platform_without_a_device_type_of_pytorchs_own_says_so():
+    from torch_fl import _C
+
+    if native := _C.native_device_type():
+        pytest.skip(f"PyTorch drives this platform's devices as '{native}'; tests/boxing has what it does there")
+    for attempt in (torch.flagos.to_native, torch.flagos.from_native):
+        with pytest.raises(NotImplementedError, match="PyTorch has no device type of its own for the devices of platform '.*'; hand"):
+            attempt(torch.ones(2, device=DEVICE))

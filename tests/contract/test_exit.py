@@ -54,7 +54,6 @@ class F(torch.autograd.Function):
 x =""",
         )
         + "; x.register_hook(lambda g: g)",
-        "backward on two devices and a side stream": "import torch; torch.flagos.set_stream(torch.flagos.Stream()); x = torch.ones(3, device='flagos', requires_grad=True); (x * 2).to('flagos:1').mul(3).sum().backward()",
         "nothing used": "import torch",
     }.items(),
     ids=lambda item: item[0],
@@ -62,6 +61,13 @@ x =""",
 def test_with(code):
     """B1: the same, with other things alive or under way."""
     assert status(code[1]) == (0, "")
+
+
+@pytest.mark.devices(2)
+def test_with_backward_on_two_devices_and_a_side_stream():
+    assert status(
+        "import torch; torch.flagos.set_stream(torch.flagos.Stream()); x = torch.ones(3, device='flagos', requires_grad=True); (x * 2).to('flagos:1').mul(3).sum().backward()"
+    ) == (0, "")
 
 
 def test_with_an_error_underway():

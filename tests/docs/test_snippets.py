@@ -1,6 +1,5 @@
 """Every Python block of the documentation runs in the installed environment, the blocks of a page in order."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,24 +11,15 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if BLOCK.search(page.read_text())]
 
 
-def installed_python() -> str:
-    prefix = os.environ.get("TORCH_FL_ENVIRONMENT")
-    if not prefix:
-        if os.environ.get("CI"):
-            pytest.fail("TORCH_FL_ENVIRONMENT is not set; run `python3 build-locally.py --test`")
-        pytest.skip("TORCH_FL_ENVIRONMENT names no environment; run `python3 build-locally.py --test`")
-    return f"{prefix}/bin/python"
-
-
 def test_there_are_snippets():
     assert [page.name for page in PAGES] == ["README.md", "profiling.md", "user-guide.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page(page, tmp_path):
+def test_page(page, tmp_path, installed_python):
     script = tmp_path / f"{page.stem}.py"
     script.write_text("\n".join(BLOCK.findall(page.read_text())))
-    done = subprocess.run([installed_python(), script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([installed_python, script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -111,5 +111,8 @@ def test_an_adapter_that_is_not_there_is_named():
 
 @pytest.mark.no_kernels
 def test_no_library_is_imported_before_it_is_asked_for():
-    program = "import sys, torch, torch_fl.adapters; sys.exit(any(name in sys.modules for name in torch_fl.adapters.ADAPTERS))"
+    program = """
+import sys, torch, torch_fl.adapters
+sys.exit(any(name in sys.modules for name in torch_fl.adapters.ADAPTERS if name != "torch.autograd"))
+"""
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -11,6 +11,8 @@ and everything that a user can see of the two runs is compared.
     operators.py    the checks of an operator; gradients.py, outputs.py, layouts.py hold groups of them
     modules.py, optimizers.py       the checks of those
     expectations.py, .toml          reviewed differences, each with its cause
+    judge.py        one case: its checks, its plan
     runner.py, worker.py            processes, time limits, crashes
+    native.py, seen.py              a reference in a process of its own: the device that PyTorch drives the same card by
     report.py, picture.py           what is written
 """

@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch_fl.cli.options import parse_fraction, parse_shard
 
-from . import cases, picture, runner
+from . import cases, native, picture, runner
 from .cases import Case
 from .checks import Result
+from .judge import Settings
 from .own import REVIEWED
 from .report import GOOD, Report, from_json, merged, to_json
-from .worker import Settings
 
 EPILOG = """
 Examples, each after `python -m torch_fl_opinfo`:
@@ -66,6 +66,10 @@ def run(
     svg: SvgFile = None,
     resume: Annotated[bool, typer.Option("--resume", help="Carry on the run that was to write --json.")] = False,
     device: Annotated[str, typer.Option(help="The device under test.")] = "flagos:0",
+    against: Annotated[
+        str | None,
+        typer.Option(help="Compare with this device, cuda, in processes without torch_fl, instead of the CPU.", metavar="DEVICE"),
+    ] = None,
 ) -> None:
     """Run PyTorch's own samples on a device and on the CPU and compare everything that can be seen.
 
@@ -90,9 +94,12 @@ def run(
     done = [known[case] for case in chosen if case in known and known[case].status in GOOD]
     settled = {result.case for result in done}
     console = Console(stderr=True)
-    settings = Settings(device, depth, checks)
+    settings = Settings(device, depth, checks, against)
+    if against:
+        os.environ.setdefault("PYTHONHASHSEED", "0")  # some samples are made in the order of a set
     done += carry_out([c for c in chosen if c not in settled], settings, jobs, limit, journal, bool(known), console)
-    finish(Report(done, REVIEWED, command_line(), depth, len(chosen)), json_file, summary, svg)
+    reviewed = native.reviewed_against_native(REVIEWED) if against else REVIEWED
+    finish(Report(done, reviewed, command_line(), depth, len(chosen)), json_file, summary, svg)
     if journal is not None:
         journal.unlink(missing_ok=True)
 

@@ -63,9 +63,11 @@ class Plan:
         depth: the most samples a check looks at; None for all.
         checks: shell patterns of the checks to do.
         host_arguments: the operator wants the tensors among its further arguments on the CPU.
+        native: the two sides are devices of one card, and not the CPU and a device.
     """
 
     host_arguments = False
+    native = False
 
     def __init__(self, depth: int | None = None, checks: str = "*") -> None:
         self.depth = depth
@@ -123,6 +125,7 @@ class Bench:
         """One program on both sides; None when they differ."""
         if not self.plan.wants(check):
             return None
+        self.trial.label = (check, sample)
         self.trial.at = lambda device: self.tell(f"{check}, sample {sample}, on {device}")
         count = self.count(check)
         count.runs += 1

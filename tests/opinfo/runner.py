@@ -9,7 +9,7 @@ from torch_fl import workers
 from . import worker
 from .cases import Case
 from .checks import Result
-from .worker import Settings
+from .judge import Settings
 
 
 def run(cases: Iterable[Case], settings: Settings, jobs: int, limit: float) -> Iterator[Result]:

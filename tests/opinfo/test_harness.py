@@ -8,16 +8,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from . import cases, picture, planted, runner
+from . import cases, native, picture, planted, runner
 from .cases import Case
 from .checks import Finding, Result
 from .compare import Difference, Tolerance, compare_plain
 from .expectations import Close, Expectations, Expected
+from .judge import Settings
 from .mirror import Mirror
-from .own import of_platform
+from .own import REVIEWED, of_platform
 from .report import Report, merged
 from .reviewed import EVERYWHERE
-from .worker import Settings, judge
+from .worker import judge
 
 ASPECTS = {
     "values": "values",
@@ -69,6 +70,32 @@ def test_a_crash_and_an_endless_loop_cost_their_own_case_only():
     assert found == {"honest": "pass", "values": "fail", **KILLING}
     assert "SIGSEGV at planted, sample 0, on flagos:0" in results["crash"].note
     assert "on cpu" in results["crash on the CPU"].note
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The CPU of a process without torch_fl, in the part of a card's own device."""
+    reference = native.Reference(Settings(native="cpu"), REVIEWED)
+    yield reference
+    reference.end()
+
+
+def test_what_is_right_passes_against_a_native_device(reference):
+    assert judge(plant("honest"), Settings(native="cpu"), reference=reference).status == "pass"
+    assert judge(plant("refused"), Settings(native="cpu"), reference=reference).status == "refused"
+
+
+@pytest.mark.parametrize("name", [name for name in ASPECTS if name not in ("values", "sign of zero", "unseeded")])
+def test_what_is_wrong_is_found_against_a_native_device(reference, name):
+    """Values that differ in the last bit are let through there: sums by atomics have no fixed order."""
+    result = judge(plant(name), Settings(native="cpu"), reference=reference)
+    assert [finding.aspect for finding in result.findings] == [ASPECTS[name]]
+
+
+def test_a_native_device_that_is_lost_costs_one_case(reference):
+    result = judge(plant("crash on the CPU"), Settings(native="cpu"), reference=reference)
+    assert result.status == "broken" and "ended with status -11" in result.note
+    assert judge(plant("honest"), Settings(native="cpu"), reference=reference).status == "pass"
 
 
 def test_a_copy_keeps_strides_storages_identities_and_lazy_bits():

@@ -77,6 +77,7 @@ class Trial:
         seeds_itself: bool = False,
     ) -> None:
         self.at: Callable[[torch.device], None] = lambda device: None  # called before each side runs
+        self.label = ("", 0)  # check and sample of the program that comes
         self.device = device
         self.values = values
         self.seeds_itself = seeds_itself

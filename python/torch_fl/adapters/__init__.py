@@ -2,7 +2,9 @@
 
 Most libraries need nothing.  For one that has a public registry of devices,
 or a record that describes the device, :func:`enable` fills it in; no library
-is imported before that, and nothing of a library is replaced.
+is imported before that, and nothing of a library is replaced.  The one exception
+is PyTorch's autograd engine, which start-up makes explain a failure where PyTorch
+itself drives the devices.
 """
 
 import os
@@ -13,6 +15,7 @@ ADAPTERS = {
     "lightning": "torch_fl.adapters.lightning",
     "pytorch_lightning": "torch_fl.adapters.lightning",
     "torch._inductor": "torch_fl.compile.inductor",
+    "torch.autograd": "torch_fl.adapters.autograd",
     "triton": "torch_fl.adapters.triton",
 }  #: library -> the module whose ``register(library)`` adds the device
 

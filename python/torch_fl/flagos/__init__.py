@@ -14,6 +14,7 @@ from torch_fl.flagos import (
     devices,
     dispatch,
     host_memory,
+    interchange,
     memory,
     precision,
     properties,
@@ -46,6 +47,7 @@ from torch_fl.flagos.host_memory import (
     reset_accumulated_host_memory_stats,
     reset_peak_host_memory_stats,
 )
+from torch_fl.flagos.interchange import from_native, to_native
 from torch_fl.flagos.memory import (
     device_memory_used,
     empty_cache,
@@ -106,6 +108,7 @@ __all__ = [
     "dispatch_counts",
     "empty_cache",
     "empty_host_cache",
+    "from_native",
     "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_device_capability",
@@ -147,6 +150,7 @@ __all__ = [
     "set_stream",
     "stream",
     "synchronize",
+    "to_native",
 ]
 
 # What torch.compile's Inductor looks up in the module of a device; see torch_fl.compile.
@@ -168,5 +172,5 @@ def __getattr__(name: str) -> object:
 
 def alias_submodules(package: str) -> None:
     """Make ``import <package>.memory`` and its like find these submodules rather than load second copies."""
-    for module in (_utils, devices, dispatch, host_memory, memory, precision, properties, random, sharing, streams):
+    for module in (_utils, devices, dispatch, host_memory, interchange, memory, precision, properties, random, sharing, streams):
         sys.modules[f"{package}.{module.__name__.rsplit('.', 1)[1]}"] = module

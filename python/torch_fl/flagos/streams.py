@@ -183,9 +183,9 @@ def default_stream(device: DeviceLike = None) -> Stream:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream records a graph instead of running its work; this device has no graphs."""
+    """Whether the current stream's work goes into a graph instead of being run; never where the platform has no graphs."""
     stream = current_stream()
-    return stream.is_capturing() if hasattr(stream, "is_capturing") else False  # an older PyTorch does not ask streams
+    return _C.stream_capturing(stream.stream_id, stream.device_index)
 
 
 def set_stream(stream: torch.Stream | None) -> None:

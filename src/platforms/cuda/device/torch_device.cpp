@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
 namespace flagos::cuda {
@@ -28,6 +29,11 @@ class Cuda final : public torch_fl::TorchDevice {
 
   void* stream_handle(c10::Stream stream) const override { return c10::cuda::CUDAStream(stream).stream(); }
   int stream_priority(c10::Stream stream) const override { return c10::cuda::CUDAStream(stream).priority(); }
+  bool stream_capturing(c10::Stream stream) const override {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    C10_CUDA_CHECK(cudaStreamIsCapturing(c10::cuda::CUDAStream(stream).stream(), &status));
+    return status != cudaStreamCaptureStatusNone;
+  }
 
   double memory_fraction(c10::DeviceIndex index) const override { return memory::getMemoryFraction(index); }
   void set_memory_fraction(c10::DeviceIndex index, double fraction) const override {
