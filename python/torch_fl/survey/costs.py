@@ -1,0 +1,110 @@
+"""The run that measures costs: all calls once in worker processes side by side, then each alone.
+
+The first time compiles and tunes, which keeps processors busy and would disturb a measurement.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from torch_fl import workers
+
+from . import runner, worker
+from .evidence import Cost, Trial
+
+Chains = Mapping[str, str]
+WARM, ALONE = "warm", "alone"
+
+
+def open_trials(trials: Iterable[Trial], again: bool = False) -> list[Trial]:
+    """The trials whose cost is to be measured: right, with a call that can be made, and without a cost, or one that failed."""
+    return [
+        trial
+        for trial in trials
+        if trial.verdict == "correct"
+        and trial.large
+        and (trial.cost is None or (again and trial.cost.state != "measured"))
+    ]
+
+
+def run(trials: Iterable[Trial], chains: Chains, jobs: int, limit: float, until: float | None = None) -> Iterator[Trial]:
+    """The trials with their costs, in the order in which they come.
+
+    Args:
+        chains: routes of the processes.
+        jobs: worker processes of the first step.
+        limit: seconds that one call may take in each of the two steps; what takes longer is no measurement.
+        until: the time of `time.monotonic` at which it ends.
+    """
+    trials = list(trials)
+    ready = []
+    for trial in step(WARM, trials, chains, jobs, limit, until):
+        if trial.cost and trial.cost.state != "measured":
+            yield trial
+        else:
+            ready.append(trial)
+    order = {(trial.operator, trial.dtype): place for place, trial in enumerate(trials)}
+    ready.sort(key=lambda trial: order[trial.operator, trial.dtype])
+    yield from step(ALONE, ready, chains, 1, limit, until)
+
+
+def step(what: str, trials: list[Trial], chains: Chains, jobs: int, limit: float, until: float | None) -> Iterator[Trial]:
+    """One step of all trials; `cost` is None after a `warm` one that went well."""
+    begin = lambda case, folder: runner.RoutedWorker(main, (what,), folder, (), chains)
+    return workers.run(trials, begin, lost, jobs, limit, until=until)
+
+
+def lost(member: workers.Worker, verdict: str, how: str) -> Trial:
+    late = verdict == "timeout"
+    note = how if late else f"{how}; {worker.crash_text(member.log)}"
+    cost = Cost(state="no time" if late else "failed", note=note, call=member.at)
+    return member.case.model_copy(update={"cost": cost, "seconds": round(time.monotonic() - member.began, 3)})
+
+
+def main(pipe: Connection, crash_log: str, what: str) -> None:
+    """A worker process: answers each trial with the trial and its cost."""
+    with open(crash_log, "w") as log:
+        os.dup2(log.fileno(), sys.stderr.fileno())
+        warnings.simplefilter("ignore")
+        import torch
+
+        torch.set_num_threads(1)
+        from . import cost, recipe, seam
+
+        pipe.send(("ready", None))
+        while True:
+            try:
+                trial = pipe.recv()
+            except (EOFError, KeyboardInterrupt):
+                return
+            key, large = trial.operator, trial.large
+            told = recipe.text_of(key, large)
+            pipe.send(("at", told))
+            start, found = time.monotonic(), None
+            try:
+                if what == ALONE:
+                    found = cost.measure(key, large, large["enlarged"])
+                else:
+                    once(key, large)
+            except Exception as error:  # noqa: BLE001 - whatever a kernel says to that size
+                found = Cost(state="failed", note=f"{type(error).__name__}: {error}", call=told)
+                if not seam.usable():
+                    print(f"flagos: {found.note}", file=sys.stderr, flush=True)
+                    os._exit(1)
+            pipe.send(("done", trial.model_copy(update={"cost": found, "seconds": round(time.monotonic() - start, 3)})))
+
+
+def once(key: str, tree: Any) -> None:
+    """Make the call through its route and wait for it: afterwards its kernels are compiled and tuned."""
+    import torch
+
+    from . import recipe, seam
+
+    recipe.runs(key, tree, torch.device(seam.DEVICE))
+    seam.synchronize()
