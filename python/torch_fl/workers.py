@@ -70,6 +70,7 @@ def run(
     limit: float,
     fits: Callable[[Any, Any], bool] = lambda worker, case: True,
     until: float | None = None,
+    more: Callable[[Any], Iterable[Any]] = lambda result: (),
 ) -> Iterator[Any]:
     """The results, in the order in which they come.
 
@@ -80,6 +81,7 @@ def run(
         limit: seconds that one case may take.
         fits: whether a worker that is free may take the case. It takes the first that it may; where there is none, another
             worker is begun in its place, for a case that no worker may take, where there is one.
+        more: cases that a result asks for; they come next.
         until: the time of `time.monotonic` at which everything ends; what is left has no result.
 
     Raises:
@@ -98,6 +100,7 @@ def run(
                 for place, worker in reversed(list(enumerate(workers))):
                     result = _step(worker, worker.pipe in ready, lost)
                     if result is not None:
+                        waiting.extendleft(more(result))
                         yield result
                     if worker.is_busy():
                         continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +51,7 @@ def survey(
     ] = False,
     beside: Annotated[
         bool,
-        typer.Option("--beside", help="Then try as data, too, the dtypes of indices and masks beside what is right."),
+        typer.Option("--beside", help="Try as data, too, the dtypes of indices and masks beside what is right."),
     ] = False,
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Seconds for everything; what is left is for --resume.")
@@ -115,7 +115,7 @@ def survey(
         entries = index.by_name(sources.needed(keys)) if few else index.entries_of(sources.needed(table))
         run = assemble.this_run(command_line())
 
-        def follow(title: str, trials: Iterable[Trial], total: int) -> None:
+        def follow(title: str, trials: Iterable[Trial], total: int, extra: Sized = ()) -> None:
             """Take the trials as they come, keep them and show how far they are."""
             console = Console(stderr=True)
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -127,17 +127,22 @@ def survey(
                     if kept:
                         kept.append(trial, run)
                     said = trial.cost.state if trial.cost else trial.verdict
-                    progress.update(task, advance=1, description=f"{trial.operator} {trial.dtype}: {said}")
-
-        def attempt(cases: list[tuple[str, str]]) -> None:
-            todo = journal.open_cases(cases, known, depth, retry)
-            follow("survey", runner.run(todo, entries, depth, jobs, limit, together, until=until), len(todo))
+                    progress.update(task, advance=1, total=total + len(extra), description=f"{trial.operator} {trial.dtype}: {said}")
 
         cases = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
-        attempt(cases)
-        if beside:
-            cases = [*cases, *plan.beside(known[case] for case in cases if case in known)]
-            attempt(cases)
+        todo = journal.open_cases(cases, known, depth, retry)
+        extra: list[tuple[str, str]] = []
+
+        def more(trial: Trial) -> list[tuple[str, str]]:
+            asked = [case for case in plan.beside([trial]) if case not in known and case not in (*todo, *extra)]
+            extra.extend(asked)
+            return asked
+
+        trials = runner.run(
+            todo, entries, depth, jobs, limit, together, until=until, more=more if beside else lambda trial: ()
+        )
+        follow("survey", trials, len(todo), extra)
+        cases += extra
         if cost:
             measured = costs.open_trials([known[case] for case in cases if case in known], retry)
             chains = {key: chain for key in keys if (chain := assemble.chain(known, table, key))}

@@ -19,10 +19,10 @@ from . import operators, recipe, seam
 from .evidence import Cost
 from .recipe import Tree
 
-TURN = 0.004  # seconds: long beside a start of a kernel
+TURN = 0.003  # seconds: long beside a start of a kernel
 MOST = 64  # calls of a turn
-ROUNDS, FEWEST = 11, 5
-LONGEST = 1.5  # seconds of all rounds, after the fewest
+ROUNDS, FEWEST = 9, 5
+LONGEST = 1.0  # seconds of all rounds, after the fewest
 
 Run = Callable[[], Any]
 

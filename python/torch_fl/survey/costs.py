@@ -20,6 +20,7 @@ from .evidence import Cost, Trial
 
 Chains = Mapping[str, str]
 WARM, ALONE = "warm", "alone"
+SHARE = 0.6  # of the time until the deadline that the first step may take
 
 
 def open_trials(trials: Iterable[Trial], again: bool = False) -> list[Trial]:
@@ -40,11 +41,14 @@ def run(trials: Iterable[Trial], chains: Chains, jobs: int, limit: float, until:
         chains: routes of the processes.
         jobs: worker processes of the first step.
         limit: seconds that one call may take in each of the two steps; what takes longer is no measurement.
-        until: the time of `time.monotonic` at which it ends.
+        until: the time of `time.monotonic` at which it ends; what the first step has not come to by then, or in time for
+            the second, has no cost.
     """
     trials = list(trials)
-    ready = []
-    for trial in step(WARM, trials, chains, jobs, limit, until):
+    ready: list[Trial] = []
+    now = time.monotonic()
+    middle = None if until is None else now + SHARE * (until - now)
+    for trial in step(WARM, trials, chains, jobs, limit, middle):
         if trial.cost and trial.cost.state != "measured":
             yield trial
         else:
@@ -97,6 +101,7 @@ def main(pipe: Connection, crash_log: str, what: str) -> None:
                 if not seam.usable():
                     print(f"flagos: {found.note}", file=sys.stderr, flush=True)
                     os._exit(1)
+            seam.release()
             pipe.send(("done", trial.model_copy(update={"cost": found, "seconds": round(time.monotonic() - start, 3)})))
 
 

@@ -47,6 +47,7 @@ def run(
     together: int = 48,
     main: Callable[..., None] = worker.main,
     until: float | None = None,
+    more: Callable[[Trial], Iterable[Case]] = lambda trial: (),
 ) -> Iterator[Trial]:
     """The trials of operators with dtypes, in the order in which they come.
 
@@ -56,6 +57,7 @@ def run(
         limit: seconds that one case may take; after a third of it no further call is begun.
         together: operators that a worker routes to FlagGems; 1 tries each alone.
         main: what a worker process does, see worker.main.
+        more: cases of the same operator that a trial asks for.
         until: the time of `time.monotonic` at which it ends, whatever is left.
     """
     os.environ.update({name: value for name, value in worker.ENVIRONMENT.items() if name not in os.environ})
@@ -63,7 +65,10 @@ def run(
     begin = lambda case, folder: RoutedWorker(main, arguments, folder, case[0])
     lost = lambda member, verdict, how: ended(member, verdict, how, depth)
     fits = lambda member, case: member.group == case[0]
-    return workers.run(grouped(cases, together), begin, lost, jobs, limit, fits, until)
+    pairs = list(grouped(cases, together))
+    together_with = {key: group for group, (key, _) in pairs}
+    further = lambda trial: [(together_with[case[0]], case) for case in more(trial)]
+    return workers.run(pairs, begin, lost, jobs, limit, fits, until, further)
 
 
 def grouped(cases: Iterable[Case], together: int) -> Iterator[tuple[Group, Case]]:

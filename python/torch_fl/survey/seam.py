@@ -93,6 +93,11 @@ def synchronize() -> None:
     torch.get_device_module(DEVICE.partition(":")[0]).synchronize()
 
 
+def release() -> None:
+    """Give back the memory that is kept for later: other processes use the device, too."""
+    torch.get_device_module(DEVICE.partition(":")[0]).empty_cache()
+
+
 def usable() -> bool:
     """Whether the process can still use the device: a kernel that leaves its memory on a card takes that away."""
     try:

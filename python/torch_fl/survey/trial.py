@@ -18,7 +18,7 @@ from .mirror import CPU, Mirror
 
 MOST_FINDINGS = 6
 VARIED = 2  # base calls that are tried in all variants
-QUICK = ("gaps", "expanded", "empty", "edge values", "number", "out to resize")
+QUICK = ("gaps", "expanded", "broadcast", "empty", "edge values", "number", "out to resize")
 SEED = 1234
 OTHER_SEEDS = (1, 2, 3)  # several: few drawn values can be alike by chance
 

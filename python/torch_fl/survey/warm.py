@@ -111,6 +111,7 @@ def warmed(key: str, dtype: str, entries: dict[str, list[str]], pipe: Connection
         before = seam.calls(key)
         costs.once(key, large.tree)
         done.compiled, done.cached = seen.count(True), seen.count(False)
+        seam.release()
         done.state = "warm" if seam.calls(key) > before else "not routed"
     except Exception as error:  # noqa: BLE001 - whatever a kernel says to that size
         done.state, done.note = "failed", f"{type(error).__name__}: {error}".splitlines()[0]
