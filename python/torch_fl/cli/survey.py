@@ -49,6 +49,9 @@ def survey(
         bool,
         typer.Option("--cost", help="Then measure what is right beside the platform's own kernels, each call alone."),
     ] = False,
+    attempt: Annotated[
+        bool, typer.Option("--try/--no-try", help="--no-try: nothing but the costs of what was right before.")
+    ] = True,
     beside: Annotated[
         bool,
         typer.Option("--beside", help="Try as data, too, the dtypes of indices and masks beside what is right."),
@@ -130,7 +133,7 @@ def survey(
                     progress.update(task, advance=1, total=total + len(extra), description=f"{trial.operator} {trial.dtype}: {said}")
 
         cases = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
-        todo = journal.open_cases(cases, known, depth, retry)
+        todo = journal.open_cases(cases, known, depth, retry) if attempt else []
         extra: list[tuple[str, str]] = []
 
         def more(trial: Trial) -> list[tuple[str, str]]:
@@ -146,11 +149,11 @@ def survey(
         if cost:
             measured = costs.open_trials([known[case] for case in cases if case in known], retry)
             chains = {key: chain for key in keys if (chain := assemble.chain(known, table, key))}
-            follow("cost", costs.run(measured, chains, jobs, limit, until), len(measured))
+            follow("cost", costs.run(measured, chains, entries, jobs, limit, until), len(measured))
         runs = [*runs, run] if run.seconds else runs
     reported = sorted({*keys, *(key for key, _ in known if key in table)})
-    if only_write and kept and not kept.path.exists():  # the machine that measured has said what it is
-        evidence = documents.read(kept.evidence)
+    if only_write and kept and kept.evidence.exists():  # the machine that measured has said what it is
+        evidence = assemble.renewed(documents.read(kept.evidence), known, runs)
     else:
         evidence = assemble.evidence(known, table, reported, runs)
     assemble.show(evidence, Console())

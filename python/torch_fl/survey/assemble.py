@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from importlib import metadata, util
 from pathlib import Path
+from statistics import geometric_mean
 
 from rich.console import Console
 from rich.table import Table
@@ -70,6 +71,17 @@ def evidence(
         ),
         operators=found,
     )
+
+
+def renewed(before: Evidence, trials: Mapping[tuple[str, str], Trial], runs: Iterable[Run]) -> Evidence:
+    """Evidence with other trials; what its machine and FlagGems' source said stays, wherever this is called."""
+    ours: dict[str, list[Trial]] = {}
+    for trial in trials.values():
+        ours.setdefault(trial.operator, []).append(trial)
+    by_dtype = lambda name: sorted(ours.get(name, ()), key=lambda trial: trial.dtype)
+    found = [entry.model_copy(update={"trials": by_dtype(entry.operator)}) for entry in before.operators]
+    told_runs = [run.model_copy(update={"command": told(run.command)}) for run in runs]
+    return Evidence(making=before.making.model_copy(update={"runs": told_runs}), operators=found)
 
 
 def chain(trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], key: str) -> str:
@@ -136,10 +148,11 @@ def costs(evidence: Evidence) -> str:
     measured = [trial for trial in tried if trial.cost and trial.cost.ratio is not None]
     late = sum(trial.cost is not None and trial.cost.state == "no time" for trial in tried)
     beside = sum(bool(decide(operator, SLOWEST).chain) for operator in evidence.operators)
+    ratios = [trial.cost.ratio for trial in measured if cheap(trial) and trial.cost and trial.cost.ratio]
     return (
         f"Of {len(right)} right cases the cost of {len(measured)} was measured beside '{evidence.making.own}',"
         f" at sizes of large models for {sum(t.cost is not None and t.cost.enlarged for t in measured)};"
-        f" {sum(map(cheap, measured))} are not slower than {SLOWEST:g} times. {late} ran out of time,"
+        f" {len(ratios)} are not slower than {SLOWEST:g} times ({geometric_mean(ratios or [1]):.2f} in the geometric mean). {late} ran out of time,"
         f" {len(tried) - len(measured) - late} failed at that size, {len(right) - len(tried)} were not tried."
         f" **Where these kernels are installed, {beside} operators are routed to FlagGems.**"
     )
