@@ -90,7 +90,8 @@ def survey(
     if (resume or only_write) and json_file is None:
         raise typer.BadParameter("--resume and --write need --json FILE, whose trials are to be used")
     try:
-        from torch_fl.survey import assemble, costs, evidence as documents, index, journal, plan, runner, seam, sources
+        from torch_fl.survey import assemble, costs, index, journal, plan, runner, seam, sources
+        from torch_fl.survey import evidence as documents
     except ImportError as error:
         typer.echo("torch-fl: " + MISSING.format(error), err=True)
         raise typer.Exit(1) from None
@@ -130,7 +131,9 @@ def survey(
                     if kept:
                         kept.append(trial, run)
                     said = trial.cost.state if trial.cost else trial.verdict
-                    progress.update(task, advance=1, total=total + len(extra), description=f"{trial.operator} {trial.dtype}: {said}")
+                    progress.update(
+                        task, advance=1, total=total + len(extra), description=f"{trial.operator} {trial.dtype}: {said}"
+                    )
 
         cases = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
         todo = journal.open_cases(cases, known, depth, retry) if attempt else []

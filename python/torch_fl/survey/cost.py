@@ -34,7 +34,7 @@ def measure(key: str, tree: Tree, enlarged: bool) -> Cost:
         RuntimeError: FlagGems or PyTorch's kernel raises at that size.
     """
     ours, theirs = sides(key, tree)
-    told = {"call": recipe.text_of(key, tree), "enlarged": enlarged}
+    told = {"call": recipe.text_of(tree), "enlarged": enlarged}
     with torch.no_grad():
         before = seam.calls(key)
         ours()

@@ -95,7 +95,7 @@ def main(pipe: Connection, crash_log: str, what: str, entries: Entries) -> None:
             except (EOFError, KeyboardInterrupt):
                 return
             key, large = trial.operator, trial.large or large_call(trial, entries)
-            told = recipe.text_of(key, large) if large else ""
+            told = recipe.text_of(large) if large else ""
             pipe.send(("at", told))
             start, found = time.monotonic(), None
             try:

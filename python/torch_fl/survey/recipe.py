@@ -61,8 +61,9 @@ def name(word: Any) -> str:
     return str(word).removeprefix("torch.")
 
 
-def text_of(key: str, tree: Tree) -> str:
+def text_of(tree: Tree) -> str:
     """Dtypes, shapes and numbers in a line, for people."""
+
     def words(node: Tree) -> Any:
         if isinstance(node, dict):
             return f"{node[TENSOR]}{node['shape']}" if TENSOR in node else str(next(iter(node.values())))
@@ -86,6 +87,7 @@ def tensors(tree: Tree) -> list[dict]:
 
 def call(key: str, tree: Tree, device: torch.device, source: str = "") -> Call:
     """The call that a recipe tells, with its tensors on a device (`meta` gives them no memory)."""
+
     def made(node: Tree) -> Any:
         if isinstance(node, list):
             return [made(item) for item in node]
@@ -136,7 +138,10 @@ def drawn(dtype: torch.dtype, low: float, high: float, count: int) -> torch.Tens
 
 def of_call(given: Call) -> Tree:
     """The recipe of a call as it was recorded."""
-    return {"args": [written(value) for value in given.args], "kwargs": {k: written(v) for k, v in given.kwargs.items()}}
+    return {
+        "args": [written(value) for value in given.args],
+        "kwargs": {k: written(v) for k, v in given.kwargs.items()},
+    }
 
 
 def runs(key: str, tree: Tree, device: torch.device) -> Any:

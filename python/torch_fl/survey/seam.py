@@ -8,7 +8,7 @@ group is served by the platform's own kernels, or by the CPU's.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def write_routes(chains: Mapping[str, str], file: Path) -> Path:
     return file
 
 
-def plainly(keys: Any) -> dict[str, str]:
+def plainly(keys: Iterable[str]) -> dict[str, str]:
     """The chain that sends every call of these operators to FlagGems."""
     return {key: f"{BACKEND}, none" for key in keys}
 

@@ -104,7 +104,7 @@ def warmed(key: str, dtype: str, entries: dict[str, list[str]], pipe: Connection
         large = enlarge.large(calls, enlarge.ELEMENTS if on_card else ON_HOST)
         if large is None:
             return done.model_copy(update={"state": "no call"})
-        done.call = recipe.text_of(key, large.tree)
+        done.call = recipe.text_of(large.tree)
         pipe.send(("at", done.call))
         seen: list[bool] = []
         seam.compilations(seen.append)

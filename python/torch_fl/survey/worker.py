@@ -51,9 +51,7 @@ def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth:
                 print(f"flagos: {error}", file=sys.stderr, flush=True)
                 os._exit(1)
             except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
-                broken = Finding(
-                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"
-                )
+                broken = Finding(check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}")
                 done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
             pipe.send(("done", done))
 
