@@ -93,7 +93,11 @@ def main(args, layout: Layout, report: Report) -> int:
     built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
     if args.carry:
-        return carry_away(layout, report, wished, everything, built, Path(args.carry))
+        asked = (solve.TEST_PACKAGE,)
+        if args.flaggems:
+            asked += (solve.FLAGGEMS_PACKAGE,)
+            everything = [*everything, flaggems_seed.make(layout, report)]
+        return carry_away(layout, report, wished, everything, solve.specs(built.packages, *asked), built, Path(args.carry))
     wanted = solve.specs(built.packages) + list(solve.COMPANIONS)
     install(layout, report, variant.stem, everything, wanted)
     prefix = layout.environment(variant.stem)
@@ -121,10 +125,11 @@ def main(args, layout: Layout, report: Report) -> int:
     return 0
 
 
-def carry_away(layout: Layout, report: Report, variant: Variant, urls: list[str], built: build.Built, folder: Path) -> int:
+def carry_away(
+    layout: Layout, report: Report, variant: Variant, urls: list[str], wanted: list[str], built: build.Built, folder: Path
+) -> int:
     """The archive for another machine, and the command that runs it there."""
     needs_tests(variant.name, built)
-    wanted = solve.specs(built.packages, solve.TEST_PACKAGE)
     with report.stage("archive") as stage:
         target = carry.pack(
             layout.root, variant, urls, wanted, folder, layout.quarantine("carry"), layout.package_cache / "pkgs", stage

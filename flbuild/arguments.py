@@ -21,7 +21,7 @@ examples:
   python3 build-locally.py musa-5.1.0 --emulated
                                          an accelerator's packages, tested without a card
   python3 build-locally.py cuda-13.0 --carry .
-                                         one file that runs the tests on another machine
+                                         one file that runs the tests on another machine (with --flaggems: its kernels, too)
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         "--flaggems",
         action="store_true",
         help="also install FlagGems' Triton kernels, into an environment of their own (0.2 GB more to download; --test"
-        " does so anyway)",
+        " does so anyway); with --carry, put them into the file, but for Triton, which the other machine has with its PyTorch",
     )
     made.add_argument(
         "--carry",

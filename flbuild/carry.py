@@ -21,7 +21,7 @@ from flbuild.platforms import Variant
 from flbuild.report import Stage
 
 LIMIT = 64 << 20
-LEFT_THERE = ("python", "pytorch", "numpy")  # and all that these need
+LEFT_THERE = ("python", "pytorch", "numpy", "triton")  # and all that these need
 BESIDE_PYTHON = ("bin/", "include/", "etc/", "man/", "share/man/", "share/doc/")  # what no process of the archive reads
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content gives the same archive
 MAIN = "import sys\n\nfrom carried.main import main\n\nsys.exit(main())\n"
@@ -68,7 +68,7 @@ def facts(root: Path, variant: Variant, records: list[RepoDataRecord], carried: 
         "torch": ".".join(versions["pytorch"].split(".")[:2]),
         "toolkit": variant.sdk_version if sdk and sdk.with_pytorch else "",
         "sdk": sdk.title if sdk else "",
-        "needs": ["numpy"],
+        "needs": ["numpy", *(["triton"] if any(file.startswith(solve.FLAGGEMS_PACKAGE) for file in carried) else [])],
         "packages": carried,
         "site": site,
         "suites": variant.platform.tests.suites,

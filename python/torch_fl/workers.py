@@ -69,6 +69,8 @@ def run(
     jobs: int,
     limit: float,
     fits: Callable[[Any, Any], bool] = lambda worker, case: True,
+    until: float | None = None,
+    more: Callable[[Any], Iterable[Any]] = lambda result: (),
 ) -> Iterator[Any]:
     """The results, in the order in which they come.
 
@@ -77,7 +79,10 @@ def run(
         lost: the result of a case whose worker did not survive it: the worker, ``crash`` or ``timeout``, and how it ended.
         jobs: worker processes.
         limit: seconds that one case may take.
-        fits: whether a worker that is free may take the case; another is begun where it may not.
+        fits: whether a worker that is free may take the case. It takes the first that it may; where there is none, another
+            worker is begun in its place, for a case that no worker may take, where there is one.
+        more: cases that a result asks for; they come next.
+        until: the time of `time.monotonic` at which everything ends; what is left has no result.
 
     Raises:
         RuntimeError: a worker did not start.
@@ -86,27 +91,43 @@ def run(
     waiting = deque(cases)
     with tempfile.TemporaryDirectory(prefix="torch-fl-workers-") as name:
         folder = Path(name)
-        workers = [begin(waiting[0], folder) for _ in range(min(jobs, len(waiting)))]
+        workers: list[Worker] = []
         try:
-            while workers:
+            for _ in range(min(jobs, len(waiting))):
+                workers.append(begin(_unserved(waiting, workers, fits), folder))
+            while workers and (until is None or time.monotonic() < until):
                 ready = connection.wait([worker.pipe for worker in workers], timeout=1.0)
                 for place, worker in reversed(list(enumerate(workers))):
                     result = _step(worker, worker.pipe in ready, lost)
                     if result is not None:
+                        waiting.extendleft(more(result))
                         yield result
                     if worker.is_busy():
                         continue
                     if not waiting:
                         del workers[place]
                         worker.stop()
-                    elif worker.process.is_alive() and fits(worker, waiting[0]):
-                        worker.give(waiting.popleft(), limit)
+                        continue
+                    place_of_next = next((i for i, case in enumerate(waiting) if fits(worker, case)), None)
+                    if worker.process.is_alive() and place_of_next is not None:
+                        case = waiting[place_of_next]
+                        del waiting[place_of_next]
+                        worker.give(case, limit)
                     else:
                         worker.stop()
-                        workers[place] = begin(waiting[0], folder)
+                        del workers[place]
+                        workers.insert(place, begin(_unserved(waiting, workers, fits), folder))
         finally:
             for worker in workers:
+                if worker.is_busy():  # its case is given up
+                    worker.process.kill()
+            for worker in workers:
                 worker.stop()
+
+
+def _unserved(waiting: deque, workers: list[Worker], fits: Callable[[Any, Any], bool]) -> Any:
+    """The first case that no worker may take; where there is none, the first."""
+    return next((case for case in waiting if not any(fits(worker, case) for worker in workers)), waiting[0])
 
 
 def _start_tracker() -> None:

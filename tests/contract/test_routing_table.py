@@ -225,6 +225,30 @@ def test_the_default_file_follows_what_is_installed(shipped):
     assert routes({}, ["host"]) == {"bmm": ("host", "backends_host.conf:1")}
 
 
+@pytest.mark.parametrize(
+    "platform,slots,file",
+    [
+        ("x", ["x", "host"], "backends_x.conf"),
+        ("x", ["host"], "backends_x.conf"),
+        ("x", ["flaggems", "x", "host"], "backends_x_flaggems.conf"),
+        ("x", ["flaggems", "host"], "backends_flaggems.conf"),
+        ("x", ["flaggems", "flaggems_cpp", "host"], "backends_flaggems.conf"),
+        ("host", ["flaggems", "host"], "backends_host_flaggems.conf"),
+        ("y", ["flaggems", "host"], "backends_flaggems.conf"),
+    ],
+)
+def test_the_default_file_is_named_after_the_kernels_that_are_installed(shipped, platform, slots, file):
+    for name in ("x", "x_flaggems", "flaggems", "host", "host_flaggems", "y"):
+        (shipped / f"backends_{name}.conf").write_text("")
+    assert table_module.default_file(platform, slots).name == file
+
+
+def test_without_a_file_for_flaggems_alone_the_one_beside_own_kernels_holds(shipped):
+    for name in ("x", "x_flaggems"):
+        (shipped / f"backends_{name}.conf").write_text("")
+    assert table_module.default_file("x", ["flaggems", "host"]).name == "backends_x_flaggems.conf"
+
+
 def test_a_shipped_file_can_be_chosen_by_name(tmp_path, monkeypatch, shipped):
     (shipped / "backends_x.conf").write_text("bmm = host\n")
     monkeypatch.chdir(tmp_path)

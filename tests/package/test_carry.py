@@ -7,6 +7,7 @@ import os
 import subprocess
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,14 @@ def test_it_holds_the_packages_and_what_they_need_but_python_and_pytorch(archive
     assert {"__main__.py", "prefix/lib/libtorch_fl.so", f"{site}/torch_fl/platform.json", "benchmarks/overhead.py"} <= set(names)
     assert not [name for name in names if name.endswith(".pyc") or "/torch/" in name]
     assert archive.name == "torch-fl-host.pyz" and facts["toolkit"] == ""
+
+
+def test_flaggems_is_carried_without_triton_which_the_other_machine_must_have() -> None:
+    variant, records = find("host", load_all()), [SimpleNamespace(name=SimpleNamespace(normalized=n), version="1.0") for n in ("python", "pytorch")]
+    without, having = (
+        carry.facts(ROOT, variant, records, carried, "site")["needs"] for carried in (["typer-1-0.conda"], ["torch-fl-flaggems-1-0.conda"])
+    )
+    assert without == ["numpy"] and having == ["numpy", "triton"] and "triton" in carry.LEFT_THERE
 
 
 def test_another_machine_runs_it_and_writes_evidence(archive: Path, bare_environment, tmp_path: Path) -> None:

@@ -7,14 +7,22 @@ from pathlib import Path
 import pytest
 from torch_fl.survey import assemble, conf, evidence, picture
 from torch_fl.survey.evidence import BAD, Evidence, Operator
-from torch_fl.survey.policy import decide
+from torch_fl.survey.policy import SLOWEST, decide
 
 ROOT = Path(__file__).parents[2]
+
+
+CUDA = ROOT / "src" / "platforms" / "cuda" / "routes"
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Evidence:
     return evidence.read(ROOT / "docs" / "survey.json")
+
+
+@pytest.fixture(scope="module")
+def on_card() -> Evidence:
+    return evidence.read(ROOT / "docs" / "survey-cuda.json")
 
 
 def entry(recorded: Evidence, name: str) -> Operator:
@@ -29,6 +37,35 @@ def test_the_routing_file_follows_from_the_evidence(recorded: Evidence) -> None:
 def test_the_picture_and_the_page_follow_from_the_evidence(recorded: Evidence) -> None:
     assert (ROOT / "docs" / "survey.svg").read_text("utf-8") == picture.svg(recorded)
     assert assemble.block(recorded) in (ROOT / "docs" / "survey.md").read_text("utf-8")
+
+
+def test_the_files_of_a_card_follow_from_its_evidence(on_card: Evidence) -> None:
+    source = "survey-cuda.json"
+    assert (CUDA / "backends_flaggems.conf").read_text("utf-8") == conf.text(on_card, source=source)
+    assert (CUDA / "backends_cuda_flaggems.conf").read_text("utf-8") == conf.text(on_card, own=True, source=source)
+    assert (ROOT / "docs" / "survey-cuda.svg").read_text("utf-8") == picture.svg(on_card)
+    assert assemble.block(on_card) in (ROOT / "docs" / "survey.md").read_text("utf-8")
+
+
+def test_the_product_that_ignores_broadcasting_on_a_card_is_found(on_card: Evidence) -> None:
+    for trial in entry(on_card, "mul.Tensor").trials:
+        assert trial.verdict == "wrong" or trial.dtype not in ("float32", "bfloat16")
+    assert decide(entry(on_card, "mul.Tensor")).chain == ""
+
+
+def test_a_selection_that_takes_many_times_as_long_is_right_and_left_to_the_own_kernel(on_card: Evidence) -> None:
+    operator = entry(on_card, "index_select")
+    assert decide(operator).chain and decide(operator, SLOWEST).chain == ""
+    ratios = [trial.cost.ratio for trial in operator.trials if trial.cost and trial.cost.ratio]
+    assert ratios and min(ratios) > SLOWEST
+
+
+def test_all_that_goes_before_own_kernels_was_measured_and_is_not_slower(on_card: Evidence) -> None:
+    for operator in on_card.operators:
+        chain = decide(operator, SLOWEST).chain
+        for trial in operator.trials:
+            if chain and trial.verdict == "correct" and f"dtype={trial.dtype}]" in chain:
+                assert trial.cost and trial.cost.ratio is not None and trial.cost.ratio <= SLOWEST, operator.operator
 
 
 @pytest.mark.parametrize("name", ["native_layer_norm_backward", "_safe_softmax", "select_backward"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from torch_fl.survey.evidence import Finding, Guard, Operator, Trial
-from torch_fl.survey.policy import decide
+from torch_fl.survey.evidence import Cost, Finding, Guard, Operator, Trial
+from torch_fl.survey.policy import SLOWEST, decide
 
 
 def trial(dtype: str, verdict: str = "correct", signatures: list[list[str]] | None = None, **more: object) -> Trial:
@@ -76,10 +76,35 @@ def test_a_guard_is_the_reason_where_nothing_ran() -> None:
     assert decision.chain == "" and "op.py:3" in decision.reason
 
 
+def costing(ratio: float | None, **more: object) -> Cost:
+    return Cost(ratio=ratio, **more)
+
+
 def test_slow_dtypes_are_left_out_only_where_a_limit_is_given() -> None:
-    operator = Operator(operator="op", function="op", trials=[trial("float32", ratio=3.0), trial("float16", ratio=0.5)])
-    assert decide(operator, slowest=1.0).chain == "flaggems[dtype=float16], none"
+    trials = [trial("float32", cost=costing(3.0)), trial("float16", cost=costing(0.5))]
+    operator = Operator(operator="op", function="op", trials=trials)
+    assert decide(operator, slowest=1.05).chain == "flaggems[dtype=float16], none"
     assert "float32" in decide(operator).chain
+
+
+@pytest.mark.parametrize("ratio,routed", [(1.05, True), (1.06, False), (45.0, False)])
+def test_the_limit_is_the_policys(ratio: float, routed: bool) -> None:
+    operator = Operator(operator="op", function="op", trials=[trial("float32", cost=costing(ratio))])
+    assert bool(decide(operator, SLOWEST).chain) is routed
+    assert routed or f"{ratio:g} times" in decide(operator, SLOWEST).reason
+
+
+@pytest.mark.parametrize("cost", [None, costing(None, state="no time"), costing(None, state="failed")])
+def test_what_has_no_measured_cost_is_neither_slow_nor_routed(cost: Cost | None) -> None:
+    operator = Operator(operator="op", function="op", trials=[trial("float32", cost=cost)])
+    decision = decide(operator, SLOWEST)
+    assert decision.chain == "" and "cost not measured" in decision.reason
+    assert decide(operator).chain == "flaggems[dtype=float32], none"
+
+
+def test_a_wrong_operator_is_not_routed_however_fast_it_is() -> None:
+    operator = Operator(operator="op", function="op", trials=[trial("float32", "wrong", cost=costing(0.1))])
+    assert decide(operator, SLOWEST).chain == ""
 
 
 @pytest.mark.parametrize("need", ["numel>=1", "contiguous=true"])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
+from collections import deque
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from torch_fl import workers
 from torch_fl.survey import runner, seam
 from torch_fl.survey.evidence import Trial
 from torch_fl.survey.trial import CPU_STEP
@@ -59,6 +62,25 @@ def test_a_worker_routes_the_operators_of_its_group_and_no_others(run: Run) -> N
     assert found["mm"].executor == "mm = flaggems, none\nabs = flaggems, none\n"
     assert found["exp"].executor == "exp = flaggems, none\n"
     assert os.environ.get(seam.VARIABLE) == before
+
+
+def test_what_a_trial_asks_for_runs_with_its_operators(run: Run) -> None:
+    asked = lambda trial: [("mm", "routes")] if trial.dtype == "good" else []
+    found = run(("mm", "good"), ("abs", "good2"), together=1, more=asked)
+    assert found["mm"].dtype == "routes" and found["mm"].executor == "mm = flaggems, none\n"
+
+
+def test_at_the_deadline_what_is_left_has_no_trial(run: Run) -> None:
+    assert run(("abs", "hang"), ("mm", "good"), until=time.monotonic() + 1) == {}
+
+
+def test_workers_begin_with_groups_of_their_own_and_keep_them() -> None:
+    waiting = deque(runner.grouped([("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")], 1))
+    fits = lambda worker, case: worker == case[0]
+    first = workers._unserved(waiting, [], fits)
+    assert first == (("a",), ("a", "1"))
+    assert workers._unserved(waiting, [("a",)], fits) == (("b",), ("b", "1"))
+    assert workers._unserved(waiting, [("a",), ("b",)], fits) == first
 
 
 def test_all_dtypes_of_a_group_run_before_the_next_group() -> None:

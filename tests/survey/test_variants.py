@@ -27,6 +27,12 @@ def test_expanded_rows_share_their_memory() -> None:
     assert [call.args[0].stride(0) for name, call in variants.of(ADD) if name == "expanded"] == [0, 0]
 
 
+def test_a_broadcast_tensor_has_as_many_dimensions_and_no_gaps() -> None:
+    seconds = [call.args[1] for name, call in variants.of(ADD) if name == "broadcast"]
+    assert [tuple(t.shape) for t in seconds] == [(2, 1), (1, 3)] and all(t.is_contiguous() for t in seconds)
+    assert "broadcast" not in forms(Call("mm", (torch.ones(3, 3), torch.ones(3, 3)), {}, "made"))
+
+
 def test_nobody_writes_to_an_expanded_tensor() -> None:
     call = Call("add_.Tensor", ADD.args, {}, "made")
     assert "expanded" not in forms(call)

@@ -22,8 +22,10 @@ app.command()(test)
 app.add_typer(dev, name="dev")
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
     from torch_fl.cli.survey import survey
+    from torch_fl.cli.warm import warm
 
     app.command()(survey)
+    app.command()(warm)
 
 
 def _version(asked: bool) -> None:

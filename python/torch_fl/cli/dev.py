@@ -52,15 +52,21 @@ def new_platform(
 
 @dev.command()
 def routes(
-    survey: Annotated[Path, typer.Option(help="Evidence of `torch-fl survey`.")] = Path("docs", "survey.json"),
+    survey: Annotated[
+        Path | None,
+        typer.Option(help="Evidence of `torch-fl survey` (default: the platform's own, else the host's, in docs)."),
+    ] = None,
     checkout: Annotated[Path | None, typer.Option(help="The sources (default: the ones that hold this folder).")] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where the file differs.")] = False,
 ) -> None:
-    """Write the installed platform's routing file for FlagGems from its kernels, the survey and its own policy."""
+    """Write the installed platform's routing file for FlagGems from its kernels, the survey and its own policy.
+
+    Evidence that was taken on the platform's own card is enough by itself: it has costs, and the kernels they were taken beside.
+    """
     from torch_fl import _C
     from torch_fl.evidence import capabilities
     from torch_fl.routing import generate
-    from torch_fl.survey import evidence, policy
+    from torch_fl.survey import conf, evidence, policy
 
     root = _checkout(checkout)
     platform = capabilities.platform()
@@ -70,11 +76,16 @@ def routes(
         raise typer.BadParameter(f"slot {slot!r} has no kernel here; install torch-fl-vendor-kernels of {platform['name']}")
     groups = platform.get("routes", {}).get("native_first", [])
     first = [generate.NativeFirst(group["operators"], group["reason"]) for group in groups]
-    source = survey if survey.is_absolute() else root / survey
+    own = Path("docs", f"survey-{platform['id']}.json")
+    survey = survey or (own if (root / own).is_file() else Path("docs", "survey.json"))
     try:
-        found = {operator.operator: policy.decide(operator).chain for operator in evidence.read(source).operators}
+        document = evidence.read(survey if survey.is_absolute() else root / survey)
+        found = {operator.operator: policy.decide(operator).chain for operator in document.operators}
         measured = {operator: chain for operator, chain in found.items() if chain}
-        text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix())
+        if document.making.own:
+            text = conf.text(document, own=True, source=survey.name)
+        else:
+            text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}_flaggems.conf"

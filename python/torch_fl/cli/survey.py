@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Sized
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from torch_fl.cli.options import parse_fraction, parse_shard
+
+if TYPE_CHECKING:
+    from torch_fl.survey.evidence import Trial
 
 FEW = 24  # operators whose samples are found by their names: finding them all takes running them all
 MISSING = "torch-fl survey needs the package torch-fl-flaggems ({}); install it, or leave the survey out"
@@ -41,6 +45,20 @@ def survey(
         int, typer.Option(min=1, help="Operators that a worker routes to FlagGems at a time; 1 tries each alone.")
     ] = 48,
     limit: Annotated[float, typer.Option(min=1, help="Seconds that one operator and dtype may take.")] = 120,
+    cost: Annotated[
+        bool,
+        typer.Option("--cost", help="Then measure what is right beside the platform's own kernels, each call alone."),
+    ] = False,
+    attempt: Annotated[
+        bool, typer.Option("--try/--no-try", help="--no-try: nothing but the costs of what was right before.")
+    ] = True,
+    beside: Annotated[
+        bool,
+        typer.Option("--beside", help="Try as data, too, the dtypes of indices and masks beside what is right."),
+    ] = False,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds for everything; what is left is for --resume.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Carry on the run that wrote --json, or was to.")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="With --resume: try what was not right once more.")] = False,
     only_write: Annotated[
@@ -48,6 +66,13 @@ def survey(
     ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Write the evidence here.")] = None,
     conf: Annotated[Path | None, typer.Option("--conf", dir_okay=False, help="Write the routing file here.")] = None,
+    conf_own: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Write here the routing file for installations with the platform's own kernels: right and not slower.",
+        ),
+    ] = None,
     svg: Annotated[Path | None, typer.Option("--svg", dir_okay=False, help="Write the picture here.")] = None,
     page: Annotated[
         Path | None,
@@ -58,12 +83,15 @@ def survey(
 
     Each operator and dtype runs in a worker process with a time limit, with PyTorch's own samples in several layouts
     and with values at the edge. Trials are kept in FILE.trials beside --json FILE as they come, for --resume.
+
+    On a card: torch-fl survey --jobs 14 --together 24 --dtype float32,bfloat16 --beside --cost --json FILE
     """
     part = parse_shard(shard)
     if (resume or only_write) and json_file is None:
         raise typer.BadParameter("--resume and --write need --json FILE, whose trials are to be used")
     try:
-        from torch_fl.survey import assemble, index, journal, plan, runner, sources
+        from torch_fl.survey import assemble, costs, index, journal, plan, runner, seam, sources
+        from torch_fl.survey import evidence as documents
     except ImportError as error:
         typer.echo("torch-fl: " + MISSING.format(error), err=True)
         raise typer.Exit(1) from None
@@ -80,31 +108,62 @@ def survey(
         runs = kept.runs() if kept and (resume or only_write) else []
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    if cost and seam.native() is None:
+        raise typer.BadParameter(
+            "--cost needs a card whose own kernels PyTorch has (package torch-fl-vendor-kernels); leave it out here"
+        )
+    begun = time.monotonic()
+    until = begun + deadline if deadline else None
     if not only_write:
         few = len(keys) <= FEW
         entries = index.by_name(sources.needed(keys)) if few else index.entries_of(sources.needed(table))
-        chosen = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
-        todo = journal.open_cases(chosen, known, depth, retry)
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         run = assemble.this_run(command_line())
-        start = time.monotonic()
-        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-            task = progress.add_task("survey", total=len(todo))
-            for trial in runner.run(todo, entries, depth, jobs, limit, together):
-                known[trial.operator, trial.dtype] = trial
-                run.seconds = round(time.monotonic() - start)
-                if kept:
-                    kept.append(trial, run)
-                progress.update(task, advance=1, description=f"{trial.operator} {trial.dtype}: {trial.verdict}")
-        runs = [*runs, run] if todo else runs
+
+        def follow(title: str, trials: Iterable[Trial], total: int, extra: Sized = ()) -> None:
+            """Take the trials as they come, keep them and show how far they are."""
+            console = Console(stderr=True)
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+                task = progress.add_task(title, total=total)
+                for trial in trials:
+                    known[trial.operator, trial.dtype] = trial
+                    run.seconds = max(1, round(time.monotonic() - begun))
+                    if kept:
+                        kept.append(trial, run)
+                    said = trial.cost.state if trial.cost else trial.verdict
+                    progress.update(
+                        task, advance=1, total=total + len(extra), description=f"{trial.operator} {trial.dtype}: {said}"
+                    )
+
+        cases = plan.share(plan.sampled(plan.cases(keys, wanted, entries), sample), part)
+        todo = journal.open_cases(cases, known, depth, retry) if attempt else []
+        extra: list[tuple[str, str]] = []
+
+        def more(trial: Trial) -> list[tuple[str, str]]:
+            asked = [case for case in plan.beside([trial]) if case not in known and case not in (*todo, *extra)]
+            extra.extend(asked)
+            return asked
+
+        trials = runner.run(
+            todo, entries, depth, jobs, limit, together, until=until, more=more if beside else lambda trial: ()
+        )
+        follow("survey", trials, len(todo), extra)
+        cases += extra
+        if cost:
+            measured = costs.open_trials([known[case] for case in cases if case in known], retry)
+            chains = {key: chain for key in keys if (chain := assemble.chain(known, table, key))}
+            follow("cost", costs.run(measured, chains, entries, jobs, limit, until), len(measured))
+        runs = [*runs, run] if run.seconds else runs
     reported = sorted({*keys, *(key for key, _ in known if key in table)})
-    evidence = assemble.evidence(known, table, reported, runs)
+    if only_write and kept and kept.evidence.exists():  # the machine that measured has said what it is
+        evidence = assemble.renewed(documents.read(kept.evidence), known, runs)
+    else:
+        evidence = assemble.evidence(known, table, reported, runs)
     assemble.show(evidence, Console())
-    assemble.write(evidence, json_file, conf, svg)
+    assemble.write(evidence, json_file, conf, conf_own, svg)
     if page:
         try:
-            assemble.write_page(evidence, page)
+            assemble.write_page(evidence, page, json_file.stem if json_file else "survey")
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
 

@@ -19,6 +19,7 @@ from .parser import SHIPPED, Condition, Entry, parse_chain, parse_file
 FILE_VARIABLE = "FLAGOS_BACKEND_CONFIG"
 FORCE_VARIABLE = "FLAGOS_FORCE_BACKEND"
 OPERATOR_PREFIX = "FLAGOS_OP_"
+HOST = "host"  # the core's own slot, which is everywhere
 
 
 class Link(NamedTuple):
@@ -97,11 +98,19 @@ def _chosen_file(platform: str, slots: Iterable[str], environ: Mapping[str, str]
 
 
 def default_file(platform: str, slots: Iterable[str]) -> Path:
-    """The shipped file that holds where no variable names one: with FlagGems' routes where FlagGems' slot is installed."""
-    with_flaggems = SHIPPED / f"backends_{platform}_flaggems.conf"
-    if "flaggems" in slots and with_flaggems.is_file():
-        return with_flaggems
-    return SHIPPED / f"backends_{platform}.conf"
+    """The shipped file that holds where no variable names one: its name says which kernels are installed.
+
+    Without FlagGems it is ``backends_<platform>.conf``; with FlagGems beside the platform's own kernels
+    ``backends_<platform>_flaggems.conf``; with FlagGems alone ``backends_flaggems.conf``, where a platform has one: routes
+    that are right may then be slower than kernels that are not there.
+    """
+    slots = set(slots)
+    names = [f"backends_{platform}.conf"]
+    if "flaggems" in slots:
+        names.insert(0, f"backends_{platform}_flaggems.conf")
+        if not slots - {*FLAGGEMS, HOST} and platform != HOST:
+            names.insert(0, "backends_flaggems.conf")
+    return next((file for name in names if (file := SHIPPED / name).is_file()), SHIPPED / names[-1])
 
 
 def read_table(path: str | Path, installed: Installed, label: str | None = None, report: Report = stop) -> list[Route]:

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from importlib import metadata, util
 from pathlib import Path
+from statistics import geometric_mean
 
 from rich.console import Console
 from rich.table import Table
 
 from . import conf, guards, operators, picture, seam
 from .evidence import ORDER, Evidence, Making, Operator, Run, Trial
-from .policy import decide
+from .policy import SLOWEST, cheap, decide
 
-FILES = ("--json", "--conf", "--svg", "--page")  # options of the command
+FILES = ("--json", "--conf", "--conf-own", "--svg", "--page")  # options of the command
 DISTRIBUTIONS = ("torch", "triton", "flag_gems", "torch-fl", "torch-fl-triton-host")
 
 
@@ -45,7 +46,7 @@ def evidence(
     for trial in trials.values():
         if trial.operator in by_operator:
             by_operator[trial.operator].append(trial)
-    found = []
+    found, own = [], seam.own_operators()
     for key in wanted:
         exists = operators.overload(key) is not None
         found.append(
@@ -54,6 +55,7 @@ def evidence(
                 function=table[key],
                 exists=exists,
                 composite=exists and operators.composite(key),
+                own=key in own,
                 guards=guards.guards_of(table[key], package()),
                 trials=sorted(by_operator[key], key=lambda trial: trial.dtype),
             )
@@ -63,11 +65,31 @@ def evidence(
             runs=[run.model_copy(update={"command": told(run.command)}) for run in runs],
             date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
             versions=versions(),
-            machine=f"{platform.machine()}, {os.cpu_count()} processors",
+            machine=machine(),
             seam=seam.NAME,
+            own=seam.own_slot() or "",
         ),
         operators=found,
     )
+
+
+def renewed(before: Evidence, trials: Mapping[tuple[str, str], Trial], runs: Iterable[Run]) -> Evidence:
+    """Evidence with other trials; what its machine and FlagGems' source said stays, wherever this is called."""
+    ours: dict[str, list[Trial]] = {}
+    for trial in trials.values():
+        ours.setdefault(trial.operator, []).append(trial)
+    by_dtype = lambda name: sorted(ours.get(name, ()), key=lambda trial: trial.dtype)
+    found = [entry.model_copy(update={"trials": by_dtype(entry.operator)}) for entry in before.operators]
+    told_runs = [run.model_copy(update={"command": told(run.command)}) for run in runs]
+    return Evidence(making=before.making.model_copy(update={"runs": told_runs}), operators=found)
+
+
+def chain(trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], key: str) -> str:
+    """The route of an operator where being right is enough; empty where it has none."""
+    ours = [trial for (operator, _), trial in trials.items() if operator == key]
+    found = Operator(operator=key, function=table[key], exists=operators.overload(key) is not None, trials=ours)
+    served = decide(found).chain
+    return f"{served.removesuffix('none')}{seam.own_slot()}, none" if served and key in seam.own_operators() else served
 
 
 def this_run(command: str) -> Run:
@@ -82,6 +104,14 @@ def told(command: str) -> str:
     kept = [w for before, w in zip(["", *words], words, strict=False) if w not in FILES and before not in FILES]
     lists = [f"{w[:40]}...({w.count(',') + 1} operators)" if w.count(",") > 8 else w for w in kept]
     return " ".join(lists)
+
+
+def machine() -> str:
+    """The processor and, where there is one, the card."""
+    import torch
+
+    card = f", {torch.get_device_module(seam.DEVICE).get_device_name()}" if seam.native() else ""
+    return f"{platform.machine()}, {os.cpu_count()} processors{card}"
 
 
 def versions() -> dict[str, str]:
@@ -105,19 +135,46 @@ def show(evidence: Evidence, console: Console) -> None:
     console.print(grid)
     routed = sum(bool(decide(operator).chain) for operator in evidence.operators)
     console.print(f"{routed} of {len(evidence.operators)} operators are routed to FlagGems")
+    if said := costs(evidence):
+        console.print(said.replace("**", ""))
 
 
-def write(evidence: Evidence, json_file: Path | None, conf_file: Path | None, svg: Path | None) -> None:
+def costs(evidence: Evidence) -> str:
+    """What is to be said of costs; nothing where none were tried."""
+    right = [trial for trial in evidence.trials if trial.verdict == "correct"]
+    tried = [trial for trial in right if trial.cost]
+    if not tried:
+        return ""
+    measured = [trial for trial in tried if trial.cost and trial.cost.ratio is not None]
+    late = sum(trial.cost is not None and trial.cost.state == "no time" for trial in tried)
+    beside = sum(bool(decide(operator, SLOWEST).chain) for operator in evidence.operators)
+    ratios = [trial.cost.ratio for trial in measured if cheap(trial) and trial.cost and trial.cost.ratio]
+    return (
+        f"Of {len(right)} right cases the cost of {len(measured)} was measured beside '{evidence.making.own}',"
+        f" at sizes of large models for {sum(t.cost is not None and t.cost.enlarged for t in measured)};"
+        f" {len(ratios)} are not slower than {SLOWEST:g} times ({geometric_mean(ratios or [1]):.2f} in the geometric mean). {late} ran out of time,"
+        f" {len(tried) - len(measured) - late} failed at that size, {len(right) - len(tried)} were not tried."
+        f" **Where these kernels are installed, {beside} operators are routed to FlagGems.**"
+    )
+
+
+def write(
+    evidence: Evidence, json_file: Path | None, conf_file: Path | None, conf_own: Path | None, svg: Path | None
+) -> None:
+    """The files that are asked for; `conf_own` for installations with the platform's own kernels."""
+    source = json_file.name if json_file else "survey.json"
     if json_file:
         evidence.write(json_file)
     if conf_file:
-        conf_file.write_text(conf.text(evidence), "utf-8")
+        conf_file.write_text(conf.text(evidence, source=source), "utf-8")
+    if conf_own:
+        conf_own.write_text(conf.text(evidence, own=True, source=source), "utf-8")
     if svg:
         svg.write_text(picture.svg(evidence), "utf-8")
 
 
-BEGIN = "<!-- survey: written by `torch-fl survey --write --json docs/survey.json --page docs/survey.md` -->"
-END = "<!-- /survey -->"
+BEGIN = "<!-- {0}: written by `torch-fl survey --write --json docs/{0}.json --page docs/survey.md` -->"
+END = "<!-- /{0} -->"
 
 
 def block(evidence: Evidence) -> str:
@@ -139,15 +196,17 @@ def block(evidence: Evidence) -> str:
         "|---" * (len(ORDER) + 1) + "|",
     ]
     lines += [f"| {dtype} | {' | '.join(str(row[v] or '') for v in ORDER)} |" for dtype, row in sorted(counts.items())]
+    if said := costs(evidence):
+        lines += ["", said]
     refusing = sorted({g.function for o in evidence.operators for g in o.guards if g.refuses})
     lines += ["", f"Functions with a guard that refuses other devices: {', '.join(f'`{name}`' for name in refusing)}."]
     return "\n".join(lines)
 
 
-def write_page(evidence: Evidence, page: Path) -> None:
-    """Put the totals between the page's markers; ValueError where it has none."""
-    text = page.read_text("utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{page}: needs the lines {BEGIN!r} and {END!r} exactly once, around what is written")
-    before, rest = text.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{block(evidence)}\n{END}{rest.split(END)[1]}", "utf-8")
+def write_page(evidence: Evidence, page: Path, name: str = "survey") -> None:
+    """Put the totals between the page's markers for the evidence of that name; ValueError where it has none."""
+    text, begin, end = page.read_text("utf-8"), BEGIN.format(name), END.format(name)
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{page}: needs the lines {begin!r} and {end!r} exactly once, around what is written")
+    before, rest = text.split(begin)
+    page.write_text(f"{before}{begin}\n{block(evidence)}\n{end}{rest.split(end)[1]}", "utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
@@ -50,6 +50,18 @@ class Finding(BaseModel):
     arguments: str = ""
 
 
+class Cost(BaseModel):
+    """One call of the size that matters: FlagGems beside the kernel that serves otherwise, on a card, alone."""
+
+    state: Literal["measured", "no time", "failed"] = "measured"
+    ratio: float | None = None  #: FlagGems' time by the other kernel's: the median of rounds that take turns
+    spread: tuple[float, float] | None = None  #: quartiles of the ratio
+    milliseconds: tuple[float, float] | None = None  #: of FlagGems and of the other kernel: medians
+    call: str = ""  #: dtypes and sizes
+    enlarged: bool = True  #: False: the sample's own sizes, which could not be brought to such a size
+    note: Annotated[str, BeforeValidator(tidy)] = ""
+
+
 class Trial(BaseModel):
     """An operator with one dtype."""
 
@@ -68,6 +80,8 @@ class Trial(BaseModel):
     calls: int = 0  #: that the slot was given
     launches: int = 0  #: of Triton kernels
     ratio: float | None = None  #: FlagGems' time by the CPU kernel's, on the largest sample; warm
+    cost: Cost | None = None  #: on a card
+    large: Any = None  #: the call whose cost is measured, as :mod:`.recipe` tells it; only in the journal
     seconds: float = 0.0
     cut: int = 0  #: calls left out because the time was up
     executor: str = ""
@@ -91,6 +105,7 @@ class Operator(BaseModel):
     function: str
     exists: bool = True  #: in this PyTorch
     composite: bool = False
+    own: bool = False  #: the platform's own kernels serve it, too
     guards: list[Guard] = Field(default_factory=list)
     trials: list[Trial] = Field(default_factory=list)
 
@@ -119,6 +134,7 @@ class Making(BaseModel):
     versions: dict[str, str]
     machine: str
     seam: str  #: how the calls reached FlagGems
+    own: str = ""  #: the platform's slot of kernels that serves where FlagGems does not
 
 
 class Evidence(BaseModel):
@@ -144,7 +160,7 @@ def shortened(operator: Operator) -> Operator:
 
     def kept(trial: Trial) -> Trial:
         findings = sorted(trial.findings, key=lambda found: found.aspect in TOLERABLE)
-        said_elsewhere = {"operator": "", "executor": "", "seconds": 0.0, "checks": {}}
+        said_elsewhere = {"operator": "", "executor": "", "seconds": 0.0, "checks": {}, "large": None}
         return trial.model_copy(update={"findings": findings[:1], **said_elsewhere})
 
     return operator.model_copy(update={"trials": [kept(trial) for trial in operator.trials]})

@@ -71,6 +71,13 @@ MADE: dict[str, Callable[[Callable[..., torch.Tensor]], list[Any]]] = {
     "native_layer_norm": lambda t: [t(3, 5, 8), [8], t(8), t(8, seed=1), 1e-5],
     "native_layer_norm_backward": _layer_norm_backward,
     "mm": lambda t: [t(33, 40), t(40, 17, seed=1)],
+    "bmm": lambda t: [t(3, 33, 40), t(3, 40, 17, seed=1)],
+    "addmm": lambda t: [t(17), t(33, 40, seed=1), t(40, 17, seed=2)],
+    **{f"{name}.Tensor": lambda t: [t(17, 33), t(17, 33, seed=1)] for name in ("add", "add_", "sub", "sub_")},
+    "rms_norm": lambda t: [t(3, 5, 8), [8], t(8, seed=1), 1e-5],
+    "max_pool2d_with_indices": lambda t: [t(3, 4, 8, 9), [2, 2], [2, 2]],
+    "index_select": lambda t: [t(9, 7), 0, indices(9, 5)],
+    "embedding": lambda t: [t(9, 7), indices(9, 5)],
     "select_backward": lambda t: [t(4, 6), [4, 5, 6], 1, 2],
     "_safe_softmax": lambda t: [t(6, 33), 1],
 }

@@ -40,12 +40,13 @@ class Journal:
     def runs(self) -> list[Run]:
         """The runs that the trials are from, with the time that each took."""
         before = evidence.read(self.evidence).making.runs if self.evidence.exists() else []
-        ours: dict[str, Run] = {}
-        worked: Counter[str] = Counter()
+        ours: dict[tuple[str, str], Run] = {}
+        worked: Counter[tuple[str, str]] = Counter()
         for trial, run in self._lines():
-            worked[run.date] += trial.seconds
-            ours[run.date] = run.model_copy(update={"worked": round(worked[run.date])})
-        return [*(run for run in before if run.date not in ours), *ours.values()]
+            name = run.date, run.command
+            worked[name] += trial.seconds
+            ours[name] = run.model_copy(update={"worked": round(worked[name])})
+        return [*(run for run in before if (run.date, run.command) not in ours), *ours.values()]
 
     def append(self, trial: Trial, run: Run) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

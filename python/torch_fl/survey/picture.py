@@ -6,9 +6,11 @@ from collections import Counter
 from xml.etree import ElementTree
 
 from .evidence import Evidence, Trial
+from .policy import cheap
 
 COLOURS = {
     "correct": "#2f855a",
+    "right but slower": "#9ae6b4",
     "idle": "#90cdf4",
     "wrong": "#c53030",
     "error": "#d69e2e",
@@ -37,7 +39,7 @@ def svg(evidence: Evidence) -> str:
     ElementTree.SubElement(root, "title").text = title
     ElementTree.SubElement(root, "rect", width=str(width), height=str(height), fill="#ffffff")
     _text(root, 16, 26, title, {"font-size": "16", "font-weight": "600", "fill": "#1a202c"})
-    _legend(root, Counter(trial.verdict for trial in evidence.trials))
+    _legend(root, Counter(map(kind, evidence.trials)))
     for number, dtype in enumerate(dtypes):
         top = TOP + band * number
         _text(root, LABEL - 10, top + 11, dtype, {"text-anchor": "end"})
@@ -56,11 +58,19 @@ def _rank(dtype: str) -> int:
 
 
 def _square(root: ElementTree.Element, x: int, y: int, name: str, trial: Trial | None) -> None:
-    verdict = trial.verdict if trial else "untested"
+    verdict = kind(trial) if trial else "untested"
     square = ElementTree.SubElement(
         root, "rect", x=str(x), y=str(y), width=str(SQUARE), height=str(SQUARE), rx="2", fill=COLOURS[verdict]
     )
-    ElementTree.SubElement(square, "title").text = f"{name}: {verdict}"
+    cost = trial.cost if trial else None
+    times = f", {cost.ratio:g} times the time" if cost and cost.ratio is not None else ""
+    ElementTree.SubElement(square, "title").text = f"{name}: {verdict}{times}"
+
+
+def kind(trial: Trial) -> str:
+    """The verdict, and whether the cost is against it."""
+    slower = trial.verdict == "correct" and trial.cost is not None and not cheap(trial)
+    return "right but slower" if slower else trial.verdict
 
 
 def _legend(root: ElementTree.Element, counts: Counter[str]) -> None:

@@ -7,7 +7,9 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from . import operators
+from .evidence import Trial
 
+BESIDE = ("int64", "bool", "int32")  # of indices, masks and offsets
 DTYPES = ("float32", "int64", "float16", "bfloat16", "int32", "bool", "float64", "int8", "uint8", "int16", "complex64")
 
 
@@ -22,6 +24,18 @@ def cases(keys: Iterable[str], dtypes: Iterable[str], entries: Mapping[str, list
     known = [key for key in keys if operators.overload(key) is not None]
     ranked = sorted(known, key=lambda key: -len(entries.get(key, ())))
     return [(key, dtype) for dtype in dtypes for key in ranked]
+
+
+def beside(trials: Iterable[Trial]) -> list[tuple[str, str]]:
+    """The cases without which what is right cannot be routed: dtypes that stood beside the data, tried as data themselves."""
+    found: dict[tuple[str, str], None] = {}
+    for trial in trials:
+        if trial.verdict == "correct":
+            for signature in trial.signatures:
+                for dtype in signature:
+                    if dtype != trial.dtype and dtype in BESIDE:
+                        found[trial.operator, dtype] = None
+    return list(found)
 
 
 def sampled(items: list[tuple[str, str]], fraction: float) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .evidence import BAD, TOLERABLE, Operator, Trial
 
 BACKEND = "flaggems"
+SLOWEST = 1.05  # times the other kernel's time: what noise alone makes of two equal kernels
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,16 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
       had a trial as data too, and not a bad one. So an operator whose index dtype is bad as data is not served at all.
     * Where only empty tensors fail, or only those without dimensions, or with gaps, conditions keep these from FlagGems.
     * A guard in FlagGems' source that refuses other devices excludes the operator unless a trial passed.
-    * `slowest`: where given, a dtype is left out whose time is more than that many times the CPU kernel's. On emulated
-      devices it is not given: there correctness decides.
+    * `slowest`: where given, a dtype is left out whose cost is more than that many times what the kernel costs that serves
+      otherwise, or was not measured. Where only the CPU serves otherwise it is not given: there correctness decides.
     """
     if not operator.exists:
         return Decision("", "this PyTorch has no such operator")
-    good = [t for t in operator.trials if t.verdict == "correct" and (slowest is None or (t.ratio or 0) <= slowest)]
+    right = [t for t in operator.trials if t.verdict == "correct"]
+    good = [t for t in right if slowest is None or cheap(t, slowest)]
     bad = {t.dtype: t for t in operator.trials if t.verdict in BAD}
     if not good:
-        return Decision("", reason_against(operator, bad.values()))
+        return Decision("", dear(right) if right else reason_against(operator, bad.values()))
     harmless = {t.dtype for t in operator.trials if t.verdict not in BAD}
     sets = {frozenset(s) for t in good for s in t.signatures if t.dtype in s}
     admitted = sorted((s for s in sets if s <= harmless), key=sorted)
@@ -49,6 +51,24 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
     needs = "".join(f", {need}" for need in sorted({need for t in good for need in t.needs}))
     steps_text = ", ".join(f"{BACKEND}[dtype={'|'.join(sorted(step))}{needs}]" for step in steps)
     return Decision(f"{steps_text}, none", "right with " + ", ".join(t.dtype for t in good) + against)
+
+
+def cheap(trial: Trial, slowest: float = SLOWEST) -> bool:
+    """Whether the cost was measured and is not above the limit."""
+    return trial.cost is not None and trial.cost.ratio is not None and trial.cost.ratio <= slowest
+
+
+def dear(right: Iterable[Trial]) -> str:
+    """Why dtypes that are right are not served."""
+    words = []
+    for trial in right:
+        if trial.cost is None:
+            words.append(f"{trial.dtype}: right, cost not measured")
+        elif trial.cost.ratio is None:
+            words.append(f"{trial.dtype}: right, cost not measured ({trial.cost.state}: {trial.cost.note})")
+        else:
+            words.append(f"{trial.dtype}: right, {trial.cost.ratio:g} times the time")
+    return "; ".join(words)
 
 
 def mixes(good: Iterable[Trial], union: frozenset[str]) -> bool:

@@ -21,11 +21,19 @@ OTHERS_FAULT = (FAR, CPU_STEP)  # an end there leaves the judgement of what ran 
 
 
 class RoutedWorker(workers.Worker):
-    """A worker in whose process the operators of `group` go to FlagGems."""
+    """A worker in whose process the operators of `group` go to FlagGems, or these chains hold."""
 
-    def __init__(self, main: Callable[..., None], arguments: tuple, folder: Path, group: Group) -> None:
+    def __init__(
+        self,
+        main: Callable[..., None],
+        arguments: tuple,
+        folder: Path,
+        group: Group,
+        chains: Mapping[str, str] | None = None,
+    ) -> None:
         self.group = group
-        routes = seam.write_routes(group, Path(tempfile.mkstemp(dir=folder, suffix=".conf")[1]))
+        chains = seam.plainly(group) if chains is None else chains
+        routes = seam.write_routes(chains, Path(tempfile.mkstemp(dir=folder, suffix=".conf")[1]))
         with seam.routes(routes):
             super().__init__(main, arguments, folder)
 
@@ -38,6 +46,8 @@ def run(
     limit: float = 120,
     together: int = 48,
     main: Callable[..., None] = worker.main,
+    until: float | None = None,
+    more: Callable[[Trial], Iterable[Case]] = lambda trial: (),
 ) -> Iterator[Trial]:
     """The trials of operators with dtypes, in the order in which they come.
 
@@ -47,13 +57,18 @@ def run(
         limit: seconds that one case may take; after a third of it no further call is begun.
         together: operators that a worker routes to FlagGems; 1 tries each alone.
         main: what a worker process does, see worker.main.
+        more: cases of the same operator that a trial asks for.
+        until: the time of `time.monotonic` at which it ends, whatever is left.
     """
     os.environ.update({name: value for name, value in worker.ENVIRONMENT.items() if name not in os.environ})
     arguments = (dict(entries), depth, limit / 3)
     begin = lambda case, folder: RoutedWorker(main, arguments, folder, case[0])
     lost = lambda member, verdict, how: ended(member, verdict, how, depth)
     fits = lambda member, case: member.group == case[0]
-    return workers.run(grouped(cases, together), begin, lost, jobs, limit, fits)
+    pairs = list(grouped(cases, together))
+    together_with = {key: group for group, (key, _) in pairs}
+    further = lambda trial: [(together_with[case[0]], case) for case in more(trial)]
+    return workers.run(pairs, begin, lost, jobs, limit, fits, until, further)
 
 
 def grouped(cases: Iterable[Case], together: int) -> Iterator[tuple[Group, Case]]:

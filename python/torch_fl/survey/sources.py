@@ -29,7 +29,17 @@ LIMITS: dict[Depth, Limits] = {
 
 
 def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], depth: Depth = "full") -> list[Call]:
-    """A handful of calls that differ in form and that the CPU computes: made by hand, from samples, from relations."""
+    """A handful of calls that differ in form and that the CPU computes."""
+    return chosen(all_calls(key, dtype, entries, depth), depth)
+
+
+def chosen(calls: list[Call], depth: Depth) -> list[Call]:
+    """The calls of a trial: as many as `depth` allows."""
+    return spread(calls, LIMITS[depth].calls)
+
+
+def all_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], depth: Depth = "full") -> list[Call]:
+    """Calls that the CPU computes: made by hand, from samples, and where these are few, from relations."""
     limits = LIMITS[depth]
     name = str(dtype).removeprefix("torch.")
     calls = generated.made(key, dtype)
@@ -47,7 +57,7 @@ def base_calls(key: str, dtype: torch.dtype, entries: Mapping[str, list[str]], d
         found = generated.made(relation, dtype)
         found += calls_of([relation], entries.get(relation, [])[: limits.entries], dtype, limits.samples)
         calls += [call for call in siblings.adapted(key, spread(found, 2 * limits.calls)) if call.dtype == name]
-    return spread(calls or generated.uniform(key, dtype), limits.calls)
+    return calls or generated.uniform(key, dtype)
 
 
 def spread(calls: list[Call], most: int) -> list[Call]:

@@ -18,7 +18,7 @@ from .mirror import CPU, Mirror
 
 MOST_FINDINGS = 6
 VARIED = 2  # base calls that are tried in all variants
-QUICK = ("gaps", "expanded", "empty", "edge values", "number", "out to resize")
+QUICK = ("gaps", "expanded", "broadcast", "empty", "edge values", "number", "out to resize")
 SEED = 1234
 OTHER_SEEDS = (1, 2, 3)  # several: few drawn values can be alike by chance
 
@@ -28,6 +28,10 @@ CPU_STEP = "the CPU's own kernel"
 
 class Refused(Exception):
     """The CPU does not compute the call."""
+
+
+class Lost(Exception):
+    """The process cannot use the device any more."""
 
 
 def run(
@@ -81,7 +85,7 @@ def run(
             if not bad:
                 signatures.add(call.signature)
         settle(trial, signatures, needs, failed)
-        if trial.verdict == "correct":
+        if trial.verdict == "correct" and seam.native() is None:  # on a card, `cost` is what counts
             trial.ratio = ratio(max(calls, key=lambda call: sum(t.numel() for t in call.tensors)))
     trial.seconds = round(time.monotonic() - start, 3)
     return trial
@@ -199,12 +203,14 @@ def identities(result: Any, arguments: list[torch.Tensor]) -> list[int | None]:
 
 
 def differences(call: Call, wanted: Outcome) -> list[Difference]:
-    """Run the call on the device and compare."""
+    """Run the call on the device and compare; raises Lost."""
     try:
         result, arguments = on_device(call)
         if wanted.random:
             return random.differences(wanted.result, result, on_device(call)[0])
     except Exception as error:  # noqa: BLE001 - the CPU computes this
+        if not seam.usable():
+            raise Lost(first_line(error)) from error
         return [Difference("exception", f"{type(error).__name__}: {first_line(error)}")]
     found = compare(wanted.result, result)
     if any(d.aspect == "values" for d in found):

@@ -122,10 +122,22 @@ def of(call: Call) -> Iterator[tuple[str, Call]]:
         for which in (lambda place, t: place == 0), (lambda place, t: True):
             if (other := changed(call, expanded, which)) is not None:
                 yield "expanded", other
+    yield from broadcast(call)
     yield from other_shapes(call, first)
     other = changed(call, extreme, lambda place, t: describes(t, call.dtype))
     if other is not None:
         yield "edge values", other
+
+
+def broadcast(call: Call) -> Iterator[tuple[str, Call]]:
+    """A second tensor of the same number of dimensions whose last, or first, has one element: no gaps, and other sizes."""
+    alike = [i for i, value in enumerate(call.args) if isinstance(value, torch.Tensor) and describes(value, call.dtype)]
+    if len(alike) < 2 or torch.Tag.pointwise not in operators.overload(call.key).tags:
+        return
+    first, second = (call.args[place] for place in alike[:2])
+    if first.shape == second.shape and first.numel() and first.dim():
+        for dim in dict.fromkeys((first.dim() - 1, 0)):
+            yield "broadcast", replaced(call, alike[1], second.narrow(dim, 0, 1).contiguous())
 
 
 def other_shapes(call: Call, first: torch.Tensor) -> Iterator[tuple[str, Call]]:

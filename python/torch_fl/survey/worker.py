@@ -31,8 +31,9 @@ def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth:
         import torch
 
         torch.set_num_threads(1)
-        from . import sources, trial
+        from . import enlarge, seam, sources, trial
 
+        seam.watch()
         pipe.send(("ready", None))
         while True:
             try:
@@ -41,12 +42,16 @@ def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth:
                 return
             tell = lambda kind, content: pipe.send((kind, content))
             try:
-                calls = sources.base_calls(key, getattr(torch, dtype), entries, depth)
-                done = trial.run(key, dtype, calls, tell, depth, budget)
+                calls = sources.all_calls(key, getattr(torch, dtype), entries, depth)
+                done = trial.run(key, dtype, sources.chosen(calls, depth), tell, depth, budget)
+                if done.verdict == "correct" and seam.native():
+                    large = enlarge.large(calls)
+                    done.large = {**large.tree, "enlarged": large.enlarged} if large else None
+            except trial.Lost as error:
+                print(f"flagos: {error}", file=sys.stderr, flush=True)
+                os._exit(1)
             except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
-                broken = Finding(
-                    check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}"
-                )
+                broken = Finding(check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}")
                 done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
             pipe.send(("done", done))
 
