@@ -48,7 +48,7 @@ int pass_through_engine_threads() {
   for (int i = 0; i < device_count(); ++i) {
     const at::Tensor nothing = nothing_on(static_cast<c10::DeviceIndex>(i));
     const autograd::Edge root(pass<decltype(autograd::Edge::function)>(nothing), 0);
-    autograd::Engine::get_default_engine().execute({root}, {nothing}, false, false, false);
+    autograd::Engine::get_default_engine().execute({root}, {nothing}, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true);
   }
   return Pass::passed - before;
 }
