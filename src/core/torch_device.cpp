@@ -27,6 +27,8 @@ c10::DataPtr hold(c10::intrusive_ptr<c10::StorageImpl> target) {
 }
 
 void release_held(void* target) {
+  // The parent's memory; and the lock of PyTorch's allocator may be held by a thread that a forked child does not have.
+  if (in_bad_fork()) return;
   c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(target));
 }
 
