@@ -40,7 +40,6 @@ def _register(known: str) -> None:
     from torch._dynamo.device_interface import get_interface_for_device, register_interface_for_device
     from torch._inductor import utils
     from torch._inductor.codegen.common import get_device_op_overrides, register_device_op_overrides
-    from torch.utils._triton import has_triton_package
 
     from torch_fl.compile import interface
 
@@ -60,10 +59,6 @@ def _register(known: str) -> None:
     # filled only while it is empty.)
     register_device_op_overrides(DEVICE, get_device_op_overrides(known))
     _register_templates(known)
-    if has_triton_package():  # without it, Inductor says so itself
-        from torch_fl.compile import triton_target
-
-        triton_target.register(DEVICE, known)
 
 
 def _register_templates(known: str) -> None:

@@ -38,7 +38,7 @@ cmake --install build --prefix "$PREFIX" --strip
 "$PYTHON" "$RECIPE_DIR/outputs/torch-fl-build/dist_info.py" "$SP_DIR"
 # The hash of the source and not its time decides whether a .pyc is current: archives do not keep times.
 # --stripdir keeps the path of the build out of them.
-find "$SP_DIR/torch_fl" "$SP_DIR/torch_flagos" "$SP_DIR/_torch_fl_autoload.py" -name '*.py' -print0 |
+find "$SP_DIR/torch_fl" "$SP_DIR/torch_flagos" "$SP_DIR/_torch_fl_triton" "$SP_DIR/_torch_fl_autoload.py" -name '*.py' -print0 |
   xargs -0 "$PYTHON" -m compileall -q --invalidation-mode checked-hash -s "$PREFIX" -p /
 
 # Proof for the tests that every file goes into exactly one package (shipped with the runtime's tests).

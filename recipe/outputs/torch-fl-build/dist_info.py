@@ -19,7 +19,7 @@ folder = site_packages / prepare_metadata_for_build_wheel(str(site_packages))
 elsewhere = ("torch_fl/flaggems/*", "torch_fl/survey/*", "torch_fl/configs/backends_*flaggems*.conf")
 
 ours = [site_packages / "_torch_fl_autoload.py", folder]
-ours += [site_packages / name for name in ("torch_fl", "torch_flagos")]
+ours += [site_packages / name for name in ("torch_fl", "torch_flagos", "_torch_fl_triton")]
 files = sorted(f for top in ours for f in ([top] if top.is_file() else top.rglob("*")) if f.is_file())
 names = [file.relative_to(site_packages).as_posix() for file in files if file.name != "RECORD"]
 record = [f"{name},," for name in names if not any(fnmatchcase(name, pattern) for pattern in elsewhere)]
