@@ -53,6 +53,9 @@ class Sdk(Section):
     version_programs: list[RelativePath] = Field(
         default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
     )
+    driver_command: list[str] = Field(
+        default=[], description="a program of the driver, on PATH, and its arguments, that prints the driver's version, for files of evidence"
+    )
     pytorch: dict[SdkVersion, PytorchMinor] = Field(
         default={}, description="the PyTorch minor that a version goes with, where it is not the platform's newest"
     )

@@ -11,7 +11,7 @@ import os
 import platform as machine
 import subprocess
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -45,19 +45,24 @@ def environment() -> dict[str, Any]:
 
 
 def _driver(build: dict[str, Any], facts: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """What the SDK's own programs say about the versions of driver and SDK; empty on emulated devices."""
+    """What the SDK's and the driver's own programs say about their versions; empty on emulated devices."""
     sdk = facts.get("sdk")
     if build["emulated"] or not sdk:
         return {}
     named = next((environ[name] for name in sdk.get("root_variables", []) if environ.get(name)), sdk["root"])
-    said = {}
-    for program in sdk.get("version_programs", []):
-        try:
-            done = subprocess.run([Path(named, program)], capture_output=True, text=True, timeout=60, check=False)
-            said[program] = (done.stdout or done.stderr).strip()
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said[program] = f"cannot be run: {error}"
-    return said
+    commands = {program: [Path(named, program)] for program in sdk.get("version_programs", [])}
+    if command := sdk.get("driver_command"):
+        commands[command[0]] = command
+    return {name: _said(command) for name, command in commands.items()}
+
+
+def _said(command: Sequence[str | Path]) -> str:
+    """What a program prints, or why it does not."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"cannot be run: {error}"
+    return (done.stdout or done.stderr).strip()
 
 
 def _versions() -> dict[str, str]:
