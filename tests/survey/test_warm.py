@@ -15,7 +15,8 @@ OPERATORS = ["abs", "mm", "sum.dim_IntList"]
 
 def warm(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     caches = {"TRITON_CACHE_DIR": "triton", "FLAGGEMS_CACHE_DIR": "flaggems", "XDG_CACHE_HOME": "cache"}
-    env = os.environ | {name: str(folder / place) for name, place in caches.items()}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_")}  # the shipped routes hold
+    env = kept | {name: str(folder / place) for name, place in caches.items()}
     command = [sys.executable, "-m", "torch_fl", "warm", *words]
     return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=900)
 
