@@ -1,0 +1,1 @@
+"""The entry of triton.backends, in miniature."""
