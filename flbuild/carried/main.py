@@ -91,7 +91,8 @@ def run(folder: Path, facts: dict, args: argparse.Namespace, files: Files | None
         status = int(any(outcome.failed for outcome in outcomes))
         merge(outcomes, logs / "junit.xml")
         evidence = output / f"evidence-{facts['platform']}.json"
-        command = ["python3", f"torch-fl-{facts['variant']}.pyz", *sys.argv[1:]]
+        told = [word.replace(str(args.output), output.name) for word in sys.argv[1:]]  # where it lies on that machine is nobody's matter
+        command = ["python3", f"torch-fl-{facts['variant']}.pyz", *told]
         said = {"about": about, "command": command, "status": status, "begun": begun.isoformat()}
         print(checks.write_evidence(env, folder, said, logs / "junit.xml", evidence))
     for words in benchmarks:

@@ -1,20 +1,23 @@
 """Cases carried out in worker processes: a crash or an endless loop costs its own case and nothing else.
 
-What a worker runs is ``main(pipe, log, *arguments)``.  It sends ``("ready", None)``, then receives cases until the pipe
+What a worker runs is ``main(pipe, log, *arguments)``, which :func:`serve` makes of a function.  It sends ``("ready", None)``, then receives cases until the pipe
 ends and answers each with ``("done", result)``; meanwhile ``("at", text)`` says where it is and ``("so far", result)``
 what it has.  `log` is a file for the last words of a dying process.
 """
 
+import faulthandler
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import connection, resource_tracker
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child could not use a device that its parent used
 START = 300.0  # seconds until a worker must be ready
@@ -123,6 +126,36 @@ def run(
                     worker.process.kill()
             for worker in workers:
                 worker.stop()
+
+
+def serve(pipe: connection.Connection, log: str, prepare: Callable[[Callable[[str, Any], None]], Callable[[Any], Any]]) -> None:
+    """A worker's side, until its pipe ends: what it says on standard error is in the log, also where it dies.
+
+    Args:
+        prepare: is called once, when PyTorch is there, with what tells ``("at", text)`` or ``("so far", result)``; gives the
+            function from a case to its result.
+    """
+    with open(log, "w") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())  # what a dying process says belongs to its case
+        faulthandler.enable(file, all_threads=False)
+        warnings.simplefilter("ignore")
+        import torch
+
+        torch.set_num_threads(1)  # the workers share the processors
+        answer = prepare(lambda kind, content: pipe.send((kind, content)))
+        pipe.send(("ready", None))
+        while True:
+            try:
+                case = pipe.recv()
+            except (EOFError, KeyboardInterrupt):
+                return
+            pipe.send(("done", answer(case)))
+
+
+def give_up(why: str) -> NoReturn:
+    """End a worker that can do nothing more, such as one whose device is lost; its case counts as a crash."""
+    print(f"flagos: {why}", file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 def _unserved(waiting: deque, workers: list[Worker], fits: Callable[[Any, Any], bool]) -> Any:

@@ -27,6 +27,10 @@ uint64_t mixed(uint64_t value) {
   return value ^ (value >> 31);
 }
 
+void check_offset(PhiloxPosition position) {
+  TORCH_CHECK(position.offset % 4 == 0, "flagos: a Philox offset must be a multiple of 4, got ", position.offset);
+}
+
 }  // namespace
 
 Generator::Generator(c10::DeviceIndex index)
@@ -52,7 +56,7 @@ PhiloxPosition Generator::position() const {
 }
 
 void Generator::move_to(PhiloxPosition position) {
-  TORCH_CHECK(position.offset % 4 == 0, "flagos: a Philox offset must be a multiple of 4, got ", position.offset);
+  check_offset(position);
   std::lock_guard<std::mutex> lock(stream_->mutex);
   stream_->position = position;
 }
@@ -74,6 +78,7 @@ void Generator::set_state(const c10::TensorImpl& state) {
   uint64_t words[2];
   std::memcpy(words, state.data(), kStateBytes);
   const PhiloxPosition to{words[0], words[1]};
+  check_offset(to);
   StepwiseDraw* draw = StepwiseDraw::current();
   if (!draw || !draw->write(stream_.get(), to)) move_to(to);
 }

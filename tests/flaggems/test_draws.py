@@ -1,5 +1,7 @@
 """A FlagGems function that draws reads the generator's state and writes it back further on; others may draw in between."""
 
+import pytest
+
 from .test_calls import PRELUDE, stubbed
 
 DRAWING = """
@@ -80,42 +82,27 @@ assert place() == (3, 0) and served("abs") == {"flaggems": 2}
     )
 
 
-def test_another_kernel_draws_beyond_what_is_in_use(stub, python):
-    python(
-        DRAWS
-        + """
-torch.manual_seed(3)
-meanwhile(lambda: torch.rand(8, device=D))
-assert gems.stretches == [0] and place() == (3, 2**32 + 8), place()
-assert served("bernoulli_.float") == {"flaggems": 1}
-""",
-        routes=stubbed(stub, ENTRIES, DRAWING),
-    )
+MEANWHILE = {
+    "another kernel draws beyond what is in use": ("lambda: torch.rand(8, device=D)", [0], (3, 2**32 + 8)),
+    "two of FlagGems' draws get different numbers": ("second", [0, 2**32], (3, 2**32 + 8)),
+    "a seed set meanwhile counts": ("lambda: torch.manual_seed(4)", [0], (4, 0)),
+}
 
 
-def test_two_of_flaggems_draws_get_different_numbers(stub, python):
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_meanwhile(stub, python, what):
+    other, stretches, end = MEANWHILE[what]
     python(
         DRAWS
-        + """
+        + f"""
 def second():
     gems.between[0] = False
     torch.ones(8, device=D).bernoulli_()
 
 torch.manual_seed(3)
-meanwhile(second)
-assert gems.stretches == [0, 2**32] and place() == (3, 2**32 + 8), (gems.stretches, place())
-""",
-        routes=stubbed(stub, ENTRIES, DRAWING),
-    )
-
-
-def test_a_seed_set_meanwhile_counts(stub, python):
-    python(
-        DRAWS
-        + """
-torch.manual_seed(3)
-meanwhile(lambda: torch.manual_seed(4))
-assert place() == (4, 0), place()
+meanwhile({other})
+assert (gems.stretches, place()) == ({stretches}, {end}), (gems.stretches, place())
+assert served("bernoulli_.float") == {{"flaggems": {len(stretches)}}}
 """,
         routes=stubbed(stub, ENTRIES, DRAWING),
     )

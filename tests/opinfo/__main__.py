@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch_fl.cli.options import parse_fraction, parse_shard
+from torch_fl.cli.progress import bar
 
-from . import cases, native, picture, runner
+from . import cases, picture, runner
 from .cases import Case
 from .checks import Result
 from .judge import Settings
-from .own import REVIEWED
+from .own import AGAINST_NATIVE, REVIEWED
 from .report import GOOD, Report, from_json, merged, to_json
 
 EPILOG = """
@@ -93,26 +93,24 @@ def run(
     known = read_journal(journal) if resume and journal else {}
     done = [known[case] for case in chosen if case in known and known[case].status in GOOD]
     settled = {result.case for result in done}
-    console = Console(stderr=True)
     settings = Settings(device, depth, checks, against)
     if against:
         os.environ.setdefault("PYTHONHASHSEED", "0")  # some samples are made in the order of a set
-    done += carry_out([c for c in chosen if c not in settled], settings, jobs, limit, journal, bool(known), console)
-    reviewed = native.reviewed_against_native(REVIEWED) if against else REVIEWED
+    done += carry_out([c for c in chosen if c not in settled], settings, jobs, limit, journal, bool(known))
+    reviewed = AGAINST_NATIVE if against else REVIEWED
     finish(Report(done, reviewed, command_line(), depth, len(chosen)), json_file, summary, svg)
     if journal is not None:
         journal.unlink(missing_ok=True)
 
 
 def carry_out(
-    todo: list[Case], settings: Settings, jobs: int, limit: float, journal: Path | None, append: bool, console: Console
+    todo: list[Case], settings: Settings, jobs: int, limit: float, journal: Path | None, append: bool
 ) -> list[Result]:
     """Run the cases; each result goes to the journal at once."""
     results = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
         open(journal or os.devnull, "a" if append else "w", encoding="utf-8") as file,
-        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+        bar() as progress,
     ):
         task = progress.add_task("0 failed", total=len(todo))
         for result in runner.run(todo, settings, jobs, limit):

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import warnings
 from collections import defaultdict
-from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
@@ -26,17 +25,11 @@ from .compare import Difference, Tolerance
 from .expectations import Expectations
 from .judge import Settings, carry_out
 from .mirror import CPU
-from .reviewed import AGAINST_NATIVE
 from .seen import Seen, compare
 from .trial import Program, Side, Trial
 
 Label = tuple[str, int]
 MADE_UP = ("empty", "0-d", "error inputs")  # checks whose indices may be out of range, which ends the use of a card
-
-
-def reviewed_against_native(reviewed: Expectations) -> Expectations:
-    """The list for a native reference: what is expected of the CPU does not hold there."""
-    return AGAINST_NATIVE + replace(reviewed, expected=[])
 
 
 class Refused(Exception):
@@ -86,12 +79,12 @@ class Reference:
 
     Args:
         settings: `native` names its device.
-        reviewed: of this installation.
+        reviewed: where this installation may differ from it.
     """
 
     def __init__(self, settings: Settings, reviewed: Expectations) -> None:
         self.settings = settings
-        self.reviewed = reviewed_against_native(reviewed)
+        self.reviewed = reviewed
         self.process: subprocess.Popen | None = None
         self.pipe: Connection | None = None
 

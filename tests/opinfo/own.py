@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 from torch_fl.evidence import capabilities
 
@@ -10,15 +11,22 @@ from .expectations import Expectations
 from .reviewed import EVERYWHERE
 
 
-def of_platform(name: str) -> Expectations:
-    """`REVIEWED` of a platform's tests/opinfo.py, which is installed with its other tests; empty where it has none."""
+def of_platform(name: str, part: str = "REVIEWED") -> Expectations:
+    """A list of a platform's tests/opinfo.py, which is installed with its other tests; empty where it has none.
+
+    `REVIEWED` is what it adds, `BEFORE_ALL` what goes before the entries for all devices, and `AGAINST_NATIVE` what may
+    differ from the device type that PyTorch itself has for the card.
+    """
     package = f"torch_fl_tests_{name}"
     try:
-        return importlib.import_module(f"{package}.opinfo").REVIEWED
+        return getattr(importlib.import_module(f"{package}.opinfo"), part, Expectations())
     except ModuleNotFoundError as error:
         if error.name not in (package, f"{package}.opinfo"):
             raise
         return Expectations()
 
 
-REVIEWED = EVERYWHERE + of_platform(capabilities.platform()["id"])
+PLATFORM = capabilities.platform()["id"]
+REVIEWED = of_platform(PLATFORM, "BEFORE_ALL") + EVERYWHERE + of_platform(PLATFORM)
+# What is expected of the CPU does not hold of a native device.
+AGAINST_NATIVE = of_platform(PLATFORM, "AGAINST_NATIVE") + replace(REVIEWED, expected=[])

@@ -15,7 +15,7 @@ from .compare import Difference, Tolerance, compare_plain
 from .expectations import Close, Expectations, Expected
 from .judge import Settings
 from .mirror import Mirror
-from .own import REVIEWED, of_platform
+from .own import AGAINST_NATIVE, of_platform
 from .report import Report, merged
 from .reviewed import EVERYWHERE
 from .worker import judge
@@ -75,7 +75,7 @@ def test_a_crash_and_an_endless_loop_cost_their_own_case_only():
 @pytest.fixture(scope="module")
 def reference():
     """The CPU of a process without torch_fl, in the part of a card's own device."""
-    reference = native.Reference(Settings(native="cpu"), REVIEWED)
+    reference = native.Reference(Settings(native="cpu"), AGAINST_NATIVE)
     yield reference
     reference.end()
 
@@ -229,6 +229,7 @@ def test_a_platform_adds_its_own_reviewed_differences_behind_those_of_all(tmp_pa
     monkeypatch.syspath_prepend(tmp_path)
     whole = EVERYWHERE + of_platform("metal")
     case = Case("ops", "add", "float32")
+    assert of_platform("metal", "BEFORE_ALL") == of_platform("metal", "AGAINST_NATIVE") == Expectations()
     assert EVERYWHERE.tolerance(case, "function") is None
     assert whole.tolerance(case, "function").relative == 0.5
     assert whole.tolerance(case, "second gradient") == EVERYWHERE.tolerance(case, "second gradient")

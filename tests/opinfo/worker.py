@@ -13,7 +13,7 @@ from . import native
 from .cases import Case
 from .checks import Result
 from .judge import Settings, carry_out, database, seeds_itself
-from .own import REVIEWED
+from .own import AGAINST_NATIVE, REVIEWED
 from .trial import Trial
 
 
@@ -35,7 +35,7 @@ def main(pipe: Connection, crash_log: str, settings: Settings) -> None:
         torch.set_num_threads(1)
         torch.set_warn_always(True)
         warnings.simplefilter("ignore")
-        reference = native.Reference(settings, REVIEWED) if settings.native else None
+        reference = native.Reference(settings, AGAINST_NATIVE) if settings.native else None
         pipe.send(("ready", None))
         while True:
             try:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from torch_fl.cli.options import parse_fraction, parse_shard
+from torch_fl.cli.options import parse_dtypes, parse_fraction, parse_shard
+from torch_fl.cli.progress import bar
 
 if TYPE_CHECKING:
     from torch_fl.survey.evidence import Trial
 
-FEW = 24  # operators whose samples are found by their names: finding them all takes running them all
 MISSING = "torch-fl survey needs the package torch-fl-flaggems ({}); install it, or leave the survey out"
 
 
@@ -99,9 +98,7 @@ def survey(
     keys = plan.chosen(table, op)
     if not keys:
         raise typer.BadParameter(f"--op {op!r} matches no operator of FlagGems; names look like add.Tensor, mm")
-    wanted = dtypes.split(",") if dtypes else list(plan.DTYPES)
-    if unknown := [name for name in wanted if name not in plan.DTYPES]:
-        raise typer.BadParameter(f"--dtype {','.join(unknown)}: not among {', '.join(plan.DTYPES)}")
+    wanted = parse_dtypes(dtypes, plan.DTYPES)
     kept = journal.Journal(json_file, fresh=not (resume or only_write)) if json_file else None
     try:
         known = kept.trials() if kept and (resume or only_write) else {}
@@ -115,15 +112,13 @@ def survey(
     begun = time.monotonic()
     until = begun + deadline if deadline else None
     if not only_write:
-        few = len(keys) <= FEW
+        few = len(keys) <= index.FEW
         entries = index.by_name(sources.needed(keys)) if few else index.entries_of(sources.needed(table))
         run = assemble.this_run(command_line())
 
         def follow(title: str, trials: Iterable[Trial], total: int, extra: Sized = ()) -> None:
             """Take the trials as they come, keep them and show how far they are."""
-            console = Console(stderr=True)
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+            with bar() as progress:
                 task = progress.add_task(title, total=total)
                 for trial in trials:
                     known[trial.operator, trial.dtype] = trial

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from torch_fl.cli.options import parse_dtypes
+from torch_fl.cli.progress import bar
 
 DTYPES = "float32,bfloat16"
-FEW = 24  # operators whose samples are found by their names
 MISSING = "torch-fl warm needs the package torch-fl-flaggems ({}); without it there is nothing to compile"
 
 
@@ -52,16 +52,12 @@ def warm(
             if routed
             else "no operator is routed to FlagGems here; 'torch-fl routes' shows what serves"
         )
-    wanted = dtypes.split(",")
-    if unknown := [name for name in wanted if name not in plan.DTYPES]:
-        raise typer.BadParameter(f"--dtype {','.join(unknown)}: not among {', '.join(plan.DTYPES)}")
+    wanted = parse_dtypes(dtypes, plan.DTYPES)
     needed = sources.needed(keys)
-    entries = index.by_name(needed) if len(keys) <= FEW else index.entries_of(needed)
+    entries = index.by_name(needed) if len(keys) <= index.FEW else index.entries_of(needed)
     cases = plan.cases(keys, wanted, entries)
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     found = []
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with bar() as progress:
         task = progress.add_task("warm", total=len(cases))
         for done in warming.run(cases, entries, jobs, limit):
             found.append(done)

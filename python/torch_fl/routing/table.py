@@ -19,7 +19,7 @@ from .parser import SHIPPED, Condition, Entry, parse_chain, parse_file
 FILE_VARIABLE = "FLAGOS_BACKEND_CONFIG"
 FORCE_VARIABLE = "FLAGOS_FORCE_BACKEND"
 OPERATOR_PREFIX = "FLAGOS_OP_"
-HOST = "host"  # the core's own slot, which is everywhere
+CORE = "host"  # the core's own slot, which is everywhere, and holds the kernels of the platform of that name
 
 
 class Link(NamedTuple):
@@ -108,7 +108,7 @@ def default_file(platform: str, slots: Iterable[str]) -> Path:
     names = [f"backends_{platform}.conf"]
     if "flaggems" in slots:
         names.insert(0, f"backends_{platform}_flaggems.conf")
-        if not slots - {*FLAGGEMS, HOST} and platform != HOST:
+        if not slots - {*FLAGGEMS} - ({CORE} - {platform}):
             names.insert(0, "backends_flaggems.conf")
     return next((file for name in names if (file := SHIPPED / name).is_file()), SHIPPED / names[-1])
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from . import conf, guards, operators, picture, seam
 from .evidence import ORDER, Evidence, Making, Operator, Run, Trial
-from .policy import SLOWEST, cheap, decide
+from .policy import SLOWEST, backed, cheap, decide
 
 FILES = ("--json", "--conf", "--conf-own", "--svg", "--page")  # options of the command
 DISTRIBUTIONS = ("torch", "triton", "flag_gems", "torch-fl", "torch-fl-triton-host")
@@ -89,7 +89,7 @@ def chain(trials: Mapping[tuple[str, str], Trial], table: Mapping[str, str], key
     ours = [trial for (operator, _), trial in trials.items() if operator == key]
     found = Operator(operator=key, function=table[key], exists=operators.overload(key) is not None, trials=ours)
     served = decide(found).chain
-    return f"{served.removesuffix('none')}{seam.own_slot()}, none" if served and key in seam.own_operators() else served
+    return backed(served, seam.own_slot()) if served and key in seam.own_operators() else served
 
 
 def this_run(command: str) -> Run:

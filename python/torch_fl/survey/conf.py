@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .evidence import Evidence
-from .policy import SLOWEST, decide
+from .policy import SLOWEST, backed, decide
 
 WIDTH = 100  # of the comments
 
@@ -34,7 +34,7 @@ def text(evidence: Evidence, own: bool = False, source: str = "survey.json") -> 
         if decision.chain:
             chain = decision.chain
             if own and operator.own:
-                chain = f"{chain.removesuffix('none')}{making.own}, none"
+                chain = backed(chain, making.own)
             routed.append(f"{operator.operator} = {chain}")
         elif operator.exists:
             left.append(f"# {operator.operator}: {short(decision.reason)}")

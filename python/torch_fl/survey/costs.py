@@ -5,11 +5,8 @@ The first time compiles and tunes, which keeps processors busy and would disturb
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -80,23 +77,19 @@ def lost(member: workers.Worker, verdict: str, how: str) -> Trial:
 
 def main(pipe: Connection, crash_log: str, what: str, entries: Entries) -> None:
     """A worker process: answers each trial with the trial and its cost."""
-    with open(crash_log, "w") as log:
-        os.dup2(log.fileno(), sys.stderr.fileno())
-        warnings.simplefilter("ignore")
+
+    def prepare(tell: Callable[[str, Any], None]) -> Callable[[Trial], Trial]:
         import torch
 
-        torch.set_num_threads(1)
-        from . import cost, recipe, seam
+        from . import cost, enlarge, recipe, seam, sources
 
-        pipe.send(("ready", None))
-        while True:
-            try:
-                trial = pipe.recv()
-            except (EOFError, KeyboardInterrupt):
-                return
-            key, large = trial.operator, trial.large or large_call(trial, entries)
+        def measured(trial: Trial) -> Trial:
+            key, large = trial.operator, trial.large
+            if not large:
+                dtype = getattr(torch, trial.dtype)
+                large = enlarge.told(sources.all_calls(key, dtype, entries, trial.depth))
             told = recipe.text_of(large) if large else ""
-            pipe.send(("at", told))
+            tell("at", told)
             start, found = time.monotonic(), None
             try:
                 if not large:
@@ -108,21 +101,14 @@ def main(pipe: Connection, crash_log: str, what: str, entries: Entries) -> None:
             except Exception as error:  # noqa: BLE001 - whatever a kernel says to that size
                 found = Cost(state="failed", note=f"{type(error).__name__}: {error}", call=told)
                 if not seam.usable():
-                    print(f"flagos: {found.note}", file=sys.stderr, flush=True)
-                    os._exit(1)
+                    workers.give_up(found.note)
             seam.release()
             seconds = round(time.monotonic() - start, 3)
-            pipe.send(("done", trial.model_copy(update={"cost": found, "large": large, "seconds": seconds})))
+            return trial.model_copy(update={"cost": found, "large": large, "seconds": seconds})
 
+        return measured
 
-def large_call(trial: Trial, entries: Entries) -> Any:
-    """A recipe for the operator, from calls as the trial had them; None where there is none."""
-    import torch
-
-    from . import enlarge, sources
-
-    found = enlarge.large(sources.all_calls(trial.operator, getattr(torch, trial.dtype), entries, trial.depth))
-    return {**found.tree, "enlarged": found.enlarged} if found else None
+    workers.serve(pipe, crash_log, prepare)
 
 
 def once(key: str, tree: Any) -> None:

@@ -50,16 +50,22 @@ def large(calls: list[Call], most: int = ELEMENTS) -> Large | None:
     Args:
         most: elements of arguments and results together.
     """
-    told = []
+    written = []
     for call in sorted(calls, key=preference)[:TRIED]:
         with suppress(recipe.Unwritten):
-            told.append((call, recipe.of_call(call)))
+            written.append((call, recipe.of_call(call)))
     for way in (by_dimension, by_factor, by_batch):
-        for call, tree in told:
+        for call, tree in written:
             grown = way(call, tree, most)
             if grown is not None and worth(call.key, grown, most):
                 return Large(grown, True)
-    return Large(told[0][1], False) if told else None
+    return Large(written[0][1], False) if written else None
+
+
+def told(calls: list[Call]) -> Tree | None:
+    """:func:`large` as a trial keeps it: the recipe, and under ``enlarged`` whether it is larger."""
+    found = large(calls)
+    return {**found.tree, "enlarged": found.enlarged} if found else None
 
 
 def worth(key: str, tree: Tree, most: int) -> bool:

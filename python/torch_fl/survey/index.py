@@ -16,6 +16,8 @@ from .calls import fitted, run_samples, samples_by_name
 SAMPLES = 24  # of each entry: enough to see what it is made of
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)  # the first that an entry supports
 FORMAT = 3  # of the file
+FEW = 24  # operators whose samples are found by their names: finding them all takes running them all
+
 
 
 def entries_of(keys: Iterable[str], cache: Path | None = None) -> dict[str, list[str]]:

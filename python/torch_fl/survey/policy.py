@@ -53,6 +53,11 @@ def decide(operator: Operator, slowest: float | None = None) -> Decision:
     return Decision(f"{steps_text}, none", "right with " + ", ".join(t.dtype for t in good) + against)
 
 
+def backed(chain: str, slot: str) -> str:
+    """The chain with the kernels of another slot as the step before the CPU."""
+    return f"{chain.removesuffix('none')}{slot}, none"
+
+
 def cheap(trial: Trial, slowest: float = SLOWEST) -> bool:
     """Whether the cost was measured and is not above the limit."""
     return trial.cost is not None and trial.cost.ratio is not None and trial.cost.ratio <= slowest

@@ -6,13 +6,10 @@ sizes of a tuned kernel are tuned when they are met.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -74,25 +71,20 @@ def lost(member: workers.Worker, verdict: str, how: str) -> Warmed:
 
 def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]]) -> None:
     """A worker process: answers each case with what came of it."""
-    with open(crash_log, "w") as log:
-        os.dup2(log.fileno(), sys.stderr.fileno())
-        warnings.simplefilter("ignore")
-        import torch
 
-        torch.set_num_threads(1)
-        pipe.send(("ready", None))
-        while True:
-            try:
-                key, dtype = pipe.recv()
-            except (EOFError, KeyboardInterrupt):
-                return
+    def prepare(tell: Callable[[str, Any], None]) -> Callable[[Case], Warmed]:
+        def timed(case: Case) -> Warmed:
             start = time.monotonic()
-            done = warmed(key, dtype, entries, pipe)
+            done = warmed(*case, entries, tell)
             done.seconds = round(time.monotonic() - start, 3)
-            pipe.send(("done", done))
+            return done
+
+        return timed
+
+    workers.serve(pipe, crash_log, prepare)
 
 
-def warmed(key: str, dtype: str, entries: dict[str, list[str]], pipe: Connection) -> Warmed:
+def warmed(key: str, dtype: str, entries: dict[str, list[str]], tell: Callable[[str, Any], None]) -> Warmed:
     import torch
 
     from . import costs, enlarge, recipe, seam, sources
@@ -105,7 +97,7 @@ def warmed(key: str, dtype: str, entries: dict[str, list[str]], pipe: Connection
         if large is None:
             return done.model_copy(update={"state": "no call"})
         done.call = recipe.text_of(large.tree)
-        pipe.send(("at", done.call))
+        tell("at", done.call)
         seen: list[bool] = []
         seam.compilations(seen.append)
         before = seam.calls(key)
@@ -116,6 +108,5 @@ def warmed(key: str, dtype: str, entries: dict[str, list[str]], pipe: Connection
     except Exception as error:  # noqa: BLE001 - whatever a kernel says to that size
         done.state, done.note = "failed", f"{type(error).__name__}: {error}".splitlines()[0]
         if not seam.usable():
-            print(f"flagos: {done.note}", file=sys.stderr, flush=True)
-            os._exit(1)
+            workers.give_up(done.note)
     return done

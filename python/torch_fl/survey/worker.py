@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import faulthandler
-import os
 import re
-import sys
-import warnings
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
+
+from torch_fl import workers
 
 from .evidence import Depth, Finding, Trial
 
@@ -24,36 +24,31 @@ def main(pipe: Connection, crash_log: str, entries: dict[str, list[str]], depth:
     Args:
         budget: seconds after which an operator's remaining calls are left out.
     """
-    with open(crash_log, "w") as log:
-        os.dup2(log.fileno(), sys.stderr.fileno())  # what a dying process says belongs to its case
-        faulthandler.enable(log, all_threads=False)
-        warnings.simplefilter("ignore")
+
+    def prepare(tell: Callable[[str, Any], None]) -> Callable[[Any], Trial]:
         import torch
 
-        torch.set_num_threads(1)
         from . import enlarge, seam, sources, trial
 
         seam.watch()
-        pipe.send(("ready", None))
-        while True:
-            try:
-                _, (key, dtype) = pipe.recv()
-            except (EOFError, KeyboardInterrupt):
-                return
-            tell = lambda kind, content: pipe.send((kind, content))
+
+        def tried(case: tuple[Any, tuple[str, str]]) -> Trial:
+            _, (key, dtype) = case
             try:
                 calls = sources.all_calls(key, getattr(torch, dtype), entries, depth)
                 done = trial.run(key, dtype, sources.chosen(calls, depth), tell, depth, budget)
                 if done.verdict == "correct" and seam.native():
-                    large = enlarge.large(calls)
-                    done.large = {**large.tree, "enlarged": large.enlarged} if large else None
+                    done.large = enlarge.told(calls)
+                return done
             except trial.Lost as error:
-                print(f"flagos: {error}", file=sys.stderr, flush=True)
-                os._exit(1)
+                workers.give_up(str(error))
             except Exception as error:  # noqa: BLE001 - a fault of the survey is no fault of the operator
                 broken = Finding(check="the survey itself", aspect="broken", message=f"{type(error).__name__}: {error}")
-                done = Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
-            pipe.send(("done", done))
+                return Trial(operator=key, dtype=dtype, depth=depth, findings=[broken])
+
+        return tried
+
+    workers.serve(pipe, crash_log, prepare)
 
 
 def crash_text(log: Path) -> str:

@@ -94,7 +94,7 @@ def test_every_test_counts_once_even_where_a_process_dies(machine) -> None:
     evidence = json.loads((machine.output / "evidence-toy.json").read_text())
     assert evidence["counts"] == {"passed": 4, "skipped": 1, "failed": 1, "error": 1}
     assert (evidence["platform"], evidence["status"], evidence["devices"][0]["name"]) == ("toy", 1, "a toy")
-    assert evidence["command"] == ["python3", "torch-fl-toy-1.0.pyz", "--output", str(machine.output), "--jobs", "2"]
+    assert evidence["command"] == ["python3", "torch-fl-toy-1.0.pyz", "--output", "out", "--jobs", "2"]
     reasons = " ".join(evidence["failed"].values())
     assert "one is not two" in reasons and "crashed" in reasons
     assert list(evidence["skipped"].values()) == ["no toy"]

@@ -4,13 +4,33 @@ Of entries about the same case the first counts. Integers and bool stay exact, w
 """
 
 from torch_fl_opinfo.expectations import Close, Crashing, Expectations, Expected
+from torch_fl_opinfo.reviewed import ORDER
 
 CANCELLED = (
     "sums of products that one side rounds one by one, and the other at the end; where they cancel, the roundings remain"
 )
 
+# The second gradients of all devices are compared more closely.
+BEFORE_ALL = Expectations(
+    close=[
+        Close(
+            cases=("modules:nn.MultiheadAttention:float32",),
+            checks=("second gradient",),
+            relative=1e-3,
+            absolute=1e-3,
+            cause=ORDER + ", and mudnn adds in another one again",
+        ),
+        Close(cases=("*:complex32",), checks=("second gradient",), relative=0.02, absolute=0.02, cause=CANCELLED),
+    ],
+)
+
 REVIEWED = Expectations(
     crashing=[
+        Crashing(
+            cases=("ops:_segment_reduce.offsets:*",),
+            checks=("empty*",),
+            cause="offsets that lie beyond the data, here an empty tensor, are read all the same by the CPU's kernel",
+        ),
         Crashing(
             cases=("ops:masked.median:*", "ops:median:*", "ops:nanmedian:*"),
             checks=("expanded*",),
