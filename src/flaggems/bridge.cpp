@@ -74,6 +74,8 @@ class FlagGemsKernel final : public c10::OperatorKernel {
 
   [[noreturn]] void report(py::error_already_set& error, const OperatorPlan& plan) {
     if (error.matches(PyExc_NotImplementedError)) throw Decline(py::str(error.value()).cast<std::string>());
+    // No line of Python ran: the function does not take the operator's arguments, as where it wants one that has a default.
+    if (error.matches(PyExc_TypeError) && !error.trace()) throw Decline(py::str(error.value()).cast<std::string>());
     // What means the same whichever kernel ran keeps its type.
     const bool general = error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit) ||
                          error.matches(py::module_::import("torch").attr("OutOfMemoryError"));

@@ -70,9 +70,11 @@ c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack) {
   const c10::impl::VirtualGuardImpl devices(kDevice);
   for (const auto& argument : plan.interesting) {
     const c10::IValue& value = (*stack)[stack->size() - plan.arguments + argument.position];
-    if (argument.kind == Kind::generator && value.isGenerator() && value.toGenerator().defined())
+    if (argument.kind == Kind::generator && value.isGenerator() && value.toGenerator().defined()) {
       TORCH_CHECK(value.toGenerator().device().type() == kDevice, "Expected a 'flagos' device type for generator but found '",
                   value.toGenerator().device().type(), "' (when calling ", plan.name, ")");
+      throw Decline("a generator of the caller's");  // most functions draw from the device's own, whatever they are given
+    }
     if (argument.kind != Kind::device || !value.isDevice()) continue;
     c10::Device asked = value.toDevice();
     if (asked.type() == kDevice && !asked.has_index()) asked = devices.getDevice();

@@ -208,18 +208,36 @@ assert served("mul.Tensor")["flaggems"] == before
     )
 
 
-def test_generators_are_handed_over(stub, python):
+def test_a_generator_of_the_callers_draws_by_the_next_step(stub, python):
+    """FlagGems' functions draw from the device's own generator, also where they take one: numbers of another would be wrong."""
     routes = stubbed(stub, {"normal_": "first", "bernoulli_.float": "first"})
-    python(
+    done = python(
         PRELUDE
         + """
 x = torch.ones(2, device=D)
 x.normal_()
 assert len(last()[0]) == 1 and last()[1] == {}, last()
-generator = torch.Generator(D)
-x.normal_(1.0, 2.0, generator=generator)
-assert last()[0][1:] == (1.0, 2.0)
-assert last()[1]["generator"].device == generator.device and torch.equal(last()[1]["generator"].get_state(), generator.get_state())
+mine = torch.Generator(D).manual_seed(5)
+device = torch.flagos.default_generators[0].get_state()
+drawn = [x.normal_(1.0, 2.0, generator=mine.manual_seed(5)).tolist() for _ in range(2)]
+assert drawn[0] == drawn[1] and torch.equal(device, torch.flagos.default_generators[0].get_state())
+assert x.normal_(1.0, 2.0, generator=mine).tolist() != drawn[0]
+assert served("normal_") == {"flaggems": 1, "cpu": 3}, served("normal_")
+""",
+        routes=routes,
+        FLAGOS_LOG="dispatch",
+    )
+    assert "a generator of the caller's" in done.stderr
+
+
+def test_arguments_that_the_function_does_not_take_go_to_the_next_step(stub, python):
+    """A trailing argument that has its default is left out; where the function wants it, the call never begins."""
+    routes = stubbed(stub, {"add.Tensor": "lambda a, b, *, alpha: 7"})
+    python(
+        PRELUDE
+        + """
+x = torch.ones(2, device=D)
+assert torch.add(x, x).tolist() == [2, 2] and served("add.Tensor") == {"cpu": 1}, served("add.Tensor")
 """,
         routes=routes,
     )
