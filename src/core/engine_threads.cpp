@@ -32,6 +32,11 @@ struct Pass final : autograd::Node {
   static inline std::atomic<int> passed{0};
 };
 
+// The engine makes a queue for each of its threads when it starts them, and shows them to its subclasses alone.
+struct EngineFields : autograd::Engine {
+  static bool has_queues(const autograd::Engine& engine) { return !(engine.*(&EngineFields::device_ready_queues_)).empty(); }
+};
+
 // How nodes are held depends on PyTorch's version.
 template <class Pointer>
 Pointer pass(const at::Tensor& nothing) {
@@ -42,6 +47,8 @@ Pointer pass(const at::Tensor& nothing) {
 }
 
 }  // namespace
+
+bool engine_has_threads() { return EngineFields::has_queues(autograd::Engine::get_default_engine()); }
 
 int pass_through_engine_threads() {
   const int before = Pass::passed;

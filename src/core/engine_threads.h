@@ -6,6 +6,9 @@
 
 namespace torch_fl {
 
+// Whether they exist: the first backward() starts them all.
+TORCH_FL_API bool engine_has_threads();
+
 // Returns when each of them has gone through an empty graph, and so has started, and has let go of the graph before.
 // Call it without the interpreter's lock, on a thread whose state holds nothing of Python. How many there were.
 TORCH_FL_API int pass_through_engine_threads();

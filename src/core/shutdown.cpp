@@ -16,12 +16,13 @@ void shutdown() noexcept {
   set_log(false, false);  // what follows is not the program's doing
   try {
     // A fresh thread has fresh thread-local state: no mode, no hook, no Python object travels with its graphs.
-    std::thread([] {
-      try {
-        pass_through_engine_threads();
-      } catch (...) {  // out of memory, say: there is nobody left to tell
-      }
-    }).join();
+    if (engine_has_threads())
+      std::thread([] {
+        try {
+          pass_through_engine_threads();
+        } catch (...) {  // out of memory, say: there is nobody left to tell
+        }
+      }).join();
     for (int i = 0; i < device_count(); ++i) synchronize_device(static_cast<c10::DeviceIndex>(i));
   } catch (...) {  // work that failed after its last synchronisation has nobody left to tell either
   }

@@ -79,6 +79,7 @@ PYBIND11_MODULE(_C, m) {
   });
   m.def("in_bad_fork", &torch_fl::in_bad_fork);
   m.def("shutdown", &torch_fl::shutdown, release_gil());
+  m.def("engine_has_threads", &torch_fl::engine_has_threads, release_gil());
   m.def("pass_through_engine_threads", &torch_fl::pass_through_engine_threads, release_gil());
 
   m.def("device_count", [] { return static_cast<int>(torch_fl::device_count()); });

@@ -32,6 +32,12 @@ def test_the_threads_of_the_engine_are_passed_through():
     assert _C.pass_through_engine_threads() == torch.flagos.device_count()
 
 
+def test_threads_that_nothing_needed_are_not_started_for_the_end(tmp_path):
+    code = "import torch; from torch_fl import _C; x = torch.ones(3, device='flagos'); before = _C.engine_has_threads()"
+    done = processes.run(code + "; x.requires_grad_(); x.sum().backward(); print(before, _C.engine_has_threads())", os.environ, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "False True\n"), done.stderr
+
+
 @pytest.mark.parametrize(
     "code",
     {
