@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rattler import Version, VirtualPackage, VirtualPackageOverrides
 
 from flbuild import testing
+from flbuild.digest import sha256_file
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
-from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
+from flbuild.libtorch.bundle import MANIFEST
+from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched, with_kernels
 from flbuild.report import Report
 from flbuild.seed.download import has_torch
 from flbuild.sync import variant_file
 from flbuild.variant_files import has_emulation
 
-ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe
+ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe, as the next
+LIBTORCH_VARIABLE = "FLAGOS_LIBTORCH"
 
 
-def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str]) -> Variant:
-    """The variant of that name as it is asked for: on the emulated SDK, without what FLAGOS_BUILD_* switches off.
+def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str], kernels: Sequence[str] = ()) -> Variant:
+    """The variant of that name as it is asked for: on the emulated SDK, with these kernels, without what FLAGOS_BUILD_* switches off.
 
     Raises:
         UserError: there is no such build; the reason is given.
@@ -30,7 +33,8 @@ def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, 
     try:
         platforms = load_all(layout.root)
         variant = find(name, platforms)
-        return switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, environment)
+        variant = switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, environment)
+        return with_kernels(variant, kernels)
     except PlatformError as error:
         raise UserError(str(error)) from None
 
@@ -115,6 +119,16 @@ def announce_sdk(layout: Layout, variant: Variant) -> None:
     root = sdk_root(layout, variant, os.environ)
     if root is not None:
         os.environ[ROOT_VARIABLE] = str(root)
+
+
+def announce_libtorch(bundle: Path) -> str:
+    """Tell the recipe where the vendor's core of PyTorch lies, which kernels are linked with.
+
+    Returns:
+        what identifies it.
+    """
+    os.environ[LIBTORCH_VARIABLE] = str(bundle)
+    return sha256_file(bundle / MANIFEST)
 
 
 def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: bool) -> int:

@@ -7,7 +7,7 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,6 +26,7 @@ SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
 PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
 SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+-][A-Za-z0-9_+.*-]*\.so[A-Za-z0-9.*]*$")]
+LibraryName = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[0-9.]*$")]
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
@@ -143,6 +144,15 @@ class Collectives(Library):
     fallback: Sentence = Field(description="what serves torch.distributed where FlagCX does not")
 
 
+class Libtorch(Section):
+    """The vendor's core of PyTorch, where its kernels run on one of their own: torch-fl-libtorch is made of its wheel."""
+
+    core: list[LibraryName] = Field(min_length=1, description="libraries that stand in the official ones' place")
+    device: list[LibraryName] = Field(min_length=1, description="libraries for the vendor's devices, which the official build has not")
+    optional: list[LibraryName] = Field(default=[], description="libraries that some of the vendor's versions have")
+    driver: list[SonameGlob] = Field(description="names that these need and only the driver or the SDK has")
+
+
 class Capabilities(Section):
     """What the contract suite may ask for: true, or the sentence that says why not, which is a skipped test's reason."""
 
@@ -213,6 +223,7 @@ class Platform(Section):
     triton: Triton | None = None
     tracer: Tracer | None = None
     collectives: Collectives | None = None
+    libtorch: Libtorch | None = None
     capabilities: Capabilities
     routes: Routes = Routes()
     tests: Tests = Tests()
@@ -266,6 +277,11 @@ class Variant(Section):
         """The name of the file in variants/ and the argument of build-locally.py."""
         name = self.platform.id if self.sdk_version is None else f"{self.platform.id}-{self.sdk_version}"
         return f"{name}-emulated" if self.emulated_sdk else name
+
+    @property
+    def needs_libtorch(self) -> bool:
+        """Whether its kernels run on the vendor's core of PyTorch."""
+        return self.platform.libtorch is not None and self.platform.kernels.vendor and "vendor" not in self.left_out
 
     @property
     def minors(self) -> dict[str, str]:
@@ -419,3 +435,27 @@ def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
             reason = platform.switches_refused.get(name, f"{platform.id} has no such switch (it has: {known})")
             raise PlatformError(f"{name}={environment[name]}: {reason}")
     return variant.model_copy(update={"left_out": tuple(left_out)})
+
+
+def with_kernels(variant: Variant, names: Sequence[str]) -> Variant:
+    """The variant with kernels that are asked for by name: `boxing` is what FLAGOS_BUILD_BOXING switches off.
+
+    Those that run on a vendor's core of PyTorch are left out otherwise, since nobody has that core but who downloaded it.
+
+    Raises:
+        PlatformError: the platform has no such kernels.
+    """
+    platform = variant.platform
+    asked = set()
+    for name in names:
+        switch = f"FLAGOS_BUILD_{name.upper()}"
+        if switch not in platform.switches:
+            known = ", ".join(key.removeprefix("FLAGOS_BUILD_").lower() for key in platform.switches) or "none"
+            reason = platform.switches_refused.get(switch, f"{platform.id} has no such kernels (it has: {known})")
+            raise PlatformError(f"--with {name}: {reason}")
+        asked.add(platform.switches[switch])
+    if contrary := asked & set(variant.left_out):
+        raise PlatformError(f"--with asks for the {contrary.pop()} kernels, and a variable FLAGOS_BUILD_* leaves them out: unset one of the two")
+    if platform.libtorch and platform.kernels.vendor and "vendor" not in asked:
+        return variant.model_copy(update={"left_out": (*variant.left_out, "vendor")})
+    return variant

@@ -21,7 +21,7 @@ REAL = {variant.name: variant for platform in load_all() if platform.sdk for var
 # What they need of others, in versions beside the right ones.
 OTHERS = [
     *[("python", f"3.{minor}.4") for minor in (10, 11, 12, 13)],
-    *[("pytorch", f"2.{minor}.0") for minor in (10, 11, 12, 13)],
+    *[(name, f"2.{minor}.0") for name in ("pytorch", "libtorch") for minor in (10, 11, 12, 13)],
     *[(name, "99") for name in ("numpy", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
     *[("triton", "3.6.0"), ("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
 ]
@@ -59,12 +59,13 @@ def records(name: str) -> list[dict]:
             assert pin["exact"], part
             return f"{pin['name']} {exact[pin['name']]}"
         assert (kind, pin["lower_bound"], pin["upper_bound"]) == ("pin_compatible", "x.x", "x.x"), part
-        minor = str(variant[pin["name"]]).removesuffix(".*")
+        minor = str(variant["pytorch" if pin["name"] == "libtorch" else pin["name"]]).removesuffix(".*")
         return f"{pin['name']} >={minor},<{following(minor)}"
 
     made = []
     for output in outputs:
         needs, package, build = output.recipe.to_dict().get("requirements", {}), output.recipe.package, output.recipe.build
+        losses = int(output.recipe.to_dict()["build"]["variant"].get("down_prioritize_variant", 0))
         variant = {str(key): value for key, value in dict(output.variant).items()}
         made.append(
             {
@@ -72,6 +73,7 @@ def records(name: str) -> list[dict]:
                 "version": str(package.version),
                 "build": str(build.string),
                 "build_number": output.recipe.to_dict()["build"]["number"],
+                "track_features": " ".join(f"{package.name}-p-{number}" for number in range(losses)),
                 "depends": [spec(part, variant) for part in needs.get("run", [])],
                 "constrains": [spec(part, variant) for part in needs.get("run_constraints", [])],
             }
