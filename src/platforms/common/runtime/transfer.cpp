@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills in stream order. A null stream is the default stream of the destination's device, or of the source's when the
-// destination is host memory. Host memory, pinned or not, must stay until the stream has done the copy.
-#include "error.h"
-
+// Copies and fills in stream order. A null stream is the default stream of the destination's device, or of the source's when
+// the destination is host memory. Host memory, pinned or not, must stay until the stream has done the copy.
 #include <array>
 #include <atomic>
 
+#include "error.h"
 #include "on_device.h"
 #include "stream.h"
 
-namespace flagos::musa {
+namespace flagos::TORCH_FL_PLATFORM_NAMESPACE {
 namespace {
 
 constexpr int32_t kHost = -1;
@@ -43,15 +42,15 @@ void enable_peer_access(int32_t device, int32_t peer) {
   if (device >= kMost || peer >= kMost || done[device * kMost + peer].exchange(true)) return;
   const OnDevice scope(device);
   int yes = 0;
-  if (musaDeviceCanAccessPeer(&yes, device, peer) == musaSuccess && yes) musaDeviceEnablePeerAccess(peer, 0);
-  musaGetLastError();  // it may have been enabled by another library
+  if (runtime::can_access_peer(&yes, device, peer).error == runtime::kSuccess && yes) runtime::enable_peer_access(peer, 0);
+  runtime::forget_last_error();  // it may have been enabled by another library
 }
 
-musaMemcpyKind kind_of(flagos_copy_kind kind) {
+runtime::CopyKind kind_of(flagos_copy_kind kind) {
   switch (kind) {
-    case FLAGOS_COPY_HOST_TO_DEVICE: return musaMemcpyHostToDevice;
-    case FLAGOS_COPY_DEVICE_TO_HOST: return musaMemcpyDeviceToHost;
-    default: return musaMemcpyDeviceToDevice;
+    case FLAGOS_COPY_HOST_TO_DEVICE: return runtime::kHostToDevice;
+    case FLAGOS_COPY_DEVICE_TO_HOST: return runtime::kDeviceToHost;
+    default: return runtime::kDeviceToDevice;
   }
 }
 
@@ -71,12 +70,12 @@ flagos_status memcpy_async(void* to, const void* from, size_t bytes, flagos_copy
   if (kind == FLAGOS_COPY_DEVICE_TO_DEVICE && target != source) {
     enable_peer_access(target, source);
     // The current device stays: a null stream is its default stream, and either side's may be meant.
-    return check(musaMemcpyPeerAsync(to, target, from, source, bytes, native(stream)), "musaMemcpyPeerAsync",
+    return check(runtime::copy_between_peers(to, target, from, source, bytes, native(stream)),
                  "copy %zu bytes from flagos:%d to flagos:%d", bytes, source, target);
   }
   const OnDevice scope(target == kHost ? source : target);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaMemcpyAsync(to, from, bytes, kind_of(kind), native(stream)), "musaMemcpyAsync", "copy %zu bytes", bytes);
+  return check(runtime::copy(to, from, bytes, kind_of(kind), native(stream)), "copy %zu bytes", bytes);
 }
 
 flagos_status memset_async(void* to, int32_t byte, size_t bytes, flagos_stream stream) {
@@ -86,8 +85,7 @@ flagos_status memset_async(void* to, int32_t byte, size_t bytes, flagos_stream s
     return status;
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaMemsetAsync(to, byte, bytes, native(stream)), "musaMemsetAsync", "fill %zu bytes on flagos:%d", bytes,
-               device);
+  return check(runtime::fill(to, byte, bytes, native(stream)), "fill %zu bytes on flagos:%d", bytes, device);
 }
 
-}  // namespace flagos::musa
+}  // namespace flagos::TORCH_FL_PLATFORM_NAMESPACE

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events. The runtime binds an event to the device that is current when it is made, and records it on streams of that device
 // only; PyTorch records where it likes. So the runtime's event is made by the first recording, and anew for another device.
-#include "error.h"
-
 #include <mutex>
 
+#include "error.h"
 #include "on_device.h"
 #include "stream.h"
 
@@ -14,11 +13,11 @@ struct flagos_event_s {
   const bool timing;
   std::mutex mutex;
   // Guarded by mutex; null and -1 until recorded.
-  musaEvent_t native = nullptr;
+  flagos::TORCH_FL_PLATFORM_NAMESPACE::runtime::Event native = nullptr;
   int32_t device = -1;
 };
 
-namespace flagos::musa {
+namespace flagos::TORCH_FL_PLATFORM_NAMESPACE {
 namespace {
 
 flagos_status check_event(flagos_event event, const char* function) {
@@ -27,7 +26,7 @@ flagos_status check_event(flagos_event event, const char* function) {
 }
 
 struct Recorded {
-  musaEvent_t native;
+  runtime::Event native;
   int32_t device;
 };
 Recorded latest(flagos_event event) {
@@ -39,12 +38,12 @@ Recorded latest(flagos_event event) {
 // leaves what was queued behind it alone.
 flagos_status bind(flagos_event event, int32_t device) {
   if (event->device == device) return FLAGOS_SUCCESS;
-  musaEvent_t fresh = nullptr;
-  if (const auto status = check(musaEventCreateWithFlags(&fresh, event->timing ? musaEventDefault : musaEventDisableTiming),
-                                "musaEventCreateWithFlags", "make an event on flagos:%d", device);
+  runtime::Event fresh = nullptr;
+  if (const auto status = check(runtime::create_event(&fresh, event->timing ? runtime::kWithTiming : runtime::kWithoutTiming),
+                                "make an event on flagos:%d", device);
       status != FLAGOS_SUCCESS)
     return status;
-  if (event->native) musaEventDestroy(event->native);
+  if (event->native) runtime::destroy_event(event->native);
   event->native = fresh;
   event->device = device;
   return FLAGOS_SUCCESS;
@@ -61,7 +60,7 @@ flagos_status event_create(int32_t device, int32_t enable_timing, flagos_event* 
 flagos_status event_destroy(flagos_event event) {
   if (!event) return FLAGOS_SUCCESS;
   flagos_status status = FLAGOS_SUCCESS;
-  if (event->native) status = check(musaEventDestroy(event->native), "musaEventDestroy", "destroy an event");
+  if (event->native) status = check(runtime::destroy_event(event->native), "destroy an event");
   delete event;
   return status;
 }
@@ -73,7 +72,7 @@ flagos_status event_record(flagos_event event, int32_t device, flagos_stream str
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
   if (const auto status = bind(event, device); status != FLAGOS_SUCCESS) return status;
-  return check(musaEventRecord(event->native, native(stream)), "musaEventRecord", "record an event on flagos:%d", device);
+  return check(runtime::record_event(event->native, native(stream)), "record an event on flagos:%d", device);
 }
 
 flagos_status stream_wait_event(int32_t device, flagos_stream stream, flagos_event event) {
@@ -82,28 +81,27 @@ flagos_status stream_wait_event(int32_t device, flagos_stream stream, flagos_eve
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   const std::lock_guard lock(event->mutex);
   if (!event->native) return FLAGOS_SUCCESS;
-  return check(musaStreamWaitEvent(native(stream), event->native, 0), "musaStreamWaitEvent",
-               "have a stream of flagos:%d wait for an event", device);
+  return check(runtime::wait_for_event(native(stream), event->native, 0), "have a stream of flagos:%d wait for an event",
+               device);
 }
 
 flagos_status event_query(flagos_event event) {
   if (const auto status = check_event(event, "event_query"); status != FLAGOS_SUCCESS) return status;
   const std::lock_guard lock(event->mutex);
   if (!event->native) return FLAGOS_SUCCESS;
-  const musaError_t error = musaEventQuery(event->native);
-  if (error == musaErrorNotReady) {
-    musaGetLastError();  // an answer, not an error
+  const runtime::Answer answer = runtime::query_event(event->native);
+  if (answer.error == runtime::kNotReady) {
+    runtime::forget_last_error();  // an answer, not an error
     return fail(FLAGOS_ERROR_NOT_READY, "the event's stream has not reached it");
   }
-  return check(error, "musaEventQuery", "look at an event of flagos:%d", event->device);
+  return check(answer, "look at an event of flagos:%d", event->device);
 }
 
 flagos_status event_synchronize(flagos_event event) {
   if (const auto status = check_event(event, "event_synchronize"); status != FLAGOS_SUCCESS) return status;
   const Recorded recorded = latest(event);  // not under the lock: others may record it again meanwhile
   if (!recorded.native) return FLAGOS_SUCCESS;
-  return check(musaEventSynchronize(recorded.native), "musaEventSynchronize", "wait for an event of flagos:%d",
-               recorded.device);
+  return check(runtime::synchronize_event(recorded.native), "wait for an event of flagos:%d", recorded.device);
 }
 
 flagos_status event_elapsed(flagos_event start, flagos_event end, double* milliseconds) {
@@ -117,8 +115,8 @@ flagos_status event_elapsed(flagos_event start, flagos_event end, double* millis
     recorded[side] = latest(event);
     if (!recorded[side].native)
       return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "elapsed time: the %s event was never recorded", which);
-    if (musaEventQuery(recorded[side].native) == musaErrorNotReady) {
-      musaGetLastError();
+    if (runtime::query_event(recorded[side].native).error == runtime::kNotReady) {
+      runtime::forget_last_error();
       return fail(FLAGOS_ERROR_NOT_READY, "elapsed time: the %s event is not reached yet; synchronise first", which);
     }
   }
@@ -127,10 +125,10 @@ flagos_status event_elapsed(flagos_event start, flagos_event end, double* millis
                 "elapsed time: the events were recorded on flagos:%d and flagos:%d; take two of one device", recorded[0].device,
                 recorded[1].device);
   float elapsed = 0;
-  const auto status = check(musaEventElapsedTime(&elapsed, recorded[0].native, recorded[1].native), "musaEventElapsedTime",
-                            "read the time between two events");
+  const auto status =
+      check(runtime::elapsed_time(&elapsed, recorded[0].native, recorded[1].native), "read the time between two events");
   *milliseconds = elapsed;
   return status;
 }
 
-}  // namespace flagos::musa
+}  // namespace flagos::TORCH_FL_PLATFORM_NAMESPACE

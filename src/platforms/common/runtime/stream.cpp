@@ -10,7 +10,7 @@
 
 #include "on_device.h"
 
-namespace flagos::musa {
+namespace flagos::TORCH_FL_PLATFORM_NAMESPACE {
 namespace {
 
 // The runtime does not tell a stream's device, and puts an event on streams of its own device only.
@@ -40,8 +40,7 @@ int32_t device_of(flagos_stream stream, int32_t device) {
 }
 
 flagos_status stream_priority_range(int32_t* least, int32_t* greatest) {
-  return check(musaDeviceGetStreamPriorityRange(least, greatest), "musaDeviceGetStreamPriorityRange",
-               "read the range of stream priorities");
+  return check(runtime::stream_priority_range(least, greatest), "read the range of stream priorities");
 }
 
 flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out) {
@@ -50,10 +49,9 @@ flagos_status stream_create(int32_t device, int32_t priority, flagos_stream* out
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
   int32_t least = 0, greatest = 0;
   if (const auto status = stream_priority_range(&least, &greatest); status != FLAGOS_SUCCESS) return status;
-  musaStream_t stream = nullptr;
-  // PyTorch orders its streams itself and expects them not to wait for the default stream.
-  const auto status = check(musaStreamCreateWithPriority(&stream, musaStreamNonBlocking, std::clamp(priority, greatest, least)),
-                            "musaStreamCreateWithPriority", "make a stream on flagos:%d", device);
+  runtime::Stream stream = nullptr;
+  const auto status = check(runtime::create_stream(&stream, runtime::kStreamFlags, std::clamp(priority, greatest, least)),
+                            "make a stream on flagos:%d", device);
   if (status != FLAGOS_SUCCESS) return status;
   *out = reinterpret_cast<flagos_stream>(stream);
   const std::lock_guard lock(known().mutex);
@@ -68,25 +66,24 @@ flagos_status stream_destroy(flagos_stream stream) {
     if (known().devices.erase(stream) == 0)
       return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "stream_destroy: not a stream, or destroyed already");
   }
-  return check(musaStreamDestroy(native(stream)), "musaStreamDestroy", "destroy a stream");
+  return check(runtime::destroy_stream(native(stream)), "destroy a stream");
 }
 
 flagos_status stream_query(int32_t device, flagos_stream stream) {
   const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  const musaError_t error = musaStreamQuery(native(stream));
-  if (error == musaErrorNotReady) {
-    musaGetLastError();  // an answer, not an error
+  const runtime::Answer answer = runtime::query_stream(native(stream));
+  if (answer.error == runtime::kNotReady) {
+    runtime::forget_last_error();  // an answer, not an error
     return fail(FLAGOS_ERROR_NOT_READY, "work is pending on a stream of flagos:%d", device);
   }
-  return check(error, "musaStreamQuery", "look at a stream of flagos:%d", device);
+  return check(answer, "look at a stream of flagos:%d", device);
 }
 
 flagos_status stream_synchronize(int32_t device, flagos_stream stream) {
   const OnDevice scope(device_of(stream, device));
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaStreamSynchronize(native(stream)), "musaStreamSynchronize", "finish the work of a stream of flagos:%d",
-               device);
+  return check(runtime::synchronize_stream(native(stream)), "finish the work of a stream of flagos:%d", device);
 }
 
 flagos_status launch_host_function(int32_t device, flagos_stream stream, flagos_host_function function, void* argument) {
@@ -95,4 +92,4 @@ flagos_status launch_host_function(int32_t device, flagos_stream stream, flagos_
 
 flagos_status host_offset(ptrdiff_t* bytes) { return emulated(flagos_emulation_host_offset(bytes)); }
 
-}  // namespace flagos::musa
+}  // namespace flagos::TORCH_FL_PLATFORM_NAMESPACE

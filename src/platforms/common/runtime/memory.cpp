@@ -3,15 +3,14 @@
 //
 // The runtime tells neither where an allocation starts nor how large it is, and knows an address only while its device is
 // current; hence a register of what was allocated here.
-#include "error.h"
-
 #include <map>
 #include <optional>
 #include <shared_mutex>
 
+#include "error.h"
 #include "on_device.h"
 
-namespace flagos::musa {
+namespace flagos::TORCH_FL_PLATFORM_NAMESPACE {
 namespace {
 
 constexpr double kMiB = 1 << 20;
@@ -68,14 +67,14 @@ flagos_status ask_runtime(const void* address, flagos_pointer_info* out) {
   for (int32_t device = 0; device < count; ++device) {
     const OnDevice scope(device);
     if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-    musaPointerAttributes attributes{};
-    if (musaPointerGetAttributes(&attributes, address) != musaSuccess) {
-      musaGetLastError();  // not an address of this device
+    vendor::PointerAttributes attributes{};
+    if (runtime::pointer_attributes(&attributes, address).error != runtime::kSuccess) {
+      runtime::forget_last_error();  // not an address of this device, or the host's and unknown to the runtime
       continue;
     }
-    if (attributes.type == musaMemoryTypeDevice)
+    if (attributes.type == runtime::kDeviceMemory)
       *out = {FLAGOS_MEMORY_DEVICE, attributes.device, const_cast<void*>(address), 0};
-    if (attributes.type == musaMemoryTypeHost) *out = {FLAGOS_MEMORY_PINNED, -1, const_cast<void*>(address), 0};
+    if (attributes.type == runtime::kPinnedMemory) *out = {FLAGOS_MEMORY_PINNED, -1, const_cast<void*>(address), 0};
     if (out->kind != FLAGOS_MEMORY_UNKNOWN) break;
   }
   return FLAGOS_SUCCESS;
@@ -87,16 +86,16 @@ flagos_status malloc_device(int32_t device, size_t bytes, void** out) {
   *out = nullptr;
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS || bytes == 0) return scope.status();
-  const musaError_t error = musaMalloc(out, bytes);
-  if (error == musaErrorMemoryAllocation) {
-    musaGetLastError();
+  const runtime::Answer answer = runtime::malloc(out, bytes);
+  if (vendor::common(answer.error) == runtime::kOutOfMemory) {
+    runtime::forget_last_error();
     size_t free_bytes = 0, total = 0;
-    musaMemGetInfo(&free_bytes, &total);
+    runtime::memory_info(&free_bytes, &total);
     return fail(FLAGOS_ERROR_OUT_OF_MEMORY,
                 "flagos:%d is out of memory. Asked for %zu bytes (%.2f MiB), %zu bytes (%.2f MiB) are free of %.2f MiB", device,
                 bytes, double(bytes) / kMiB, free_bytes, double(free_bytes) / kMiB, double(total) / kMiB);
   }
-  const auto status = check(error, "musaMalloc", "allocate %zu bytes on flagos:%d", bytes, device);
+  const auto status = check(answer, "allocate %zu bytes on flagos:%d", bytes, device);
   if (status == FLAGOS_SUCCESS) add(*out, {bytes, device});
   return status;
 }
@@ -115,13 +114,13 @@ flagos_status free_device(int32_t device, void* address) {
   }
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaFree(address), "musaFree", "free the block at %p of %zu bytes on flagos:%d", address, block->bytes, device);
+  return check(runtime::free(address), "free the block at %p of %zu bytes on flagos:%d", address, block->bytes, device);
 }
 
 flagos_status memory_info(int32_t device, size_t* free_bytes, size_t* total_bytes) {
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaMemGetInfo(free_bytes, total_bytes), "musaMemGetInfo", "read how much memory flagos:%d has", device);
+  return check(runtime::memory_info(free_bytes, total_bytes), "read how much memory flagos:%d has", device);
 }
 
 flagos_status pointer_info(const void* address, flagos_pointer_info* out) {
@@ -133,8 +132,7 @@ flagos_status pointer_info(const void* address, flagos_pointer_info* out) {
 flagos_status malloc_pinned(size_t bytes, void** out) {
   *out = nullptr;
   if (bytes == 0) return FLAGOS_SUCCESS;
-  const auto status =
-      check(musaMallocHost(out, bytes), "musaMallocHost", "allocate pinned host memory: asked for %zu bytes", bytes);
+  const auto status = check(runtime::malloc_pinned(out, bytes), "allocate pinned host memory: asked for %zu bytes", bytes);
   if (status == FLAGOS_SUCCESS) add(*out, {bytes, kPinned});
   return status;
 }
@@ -143,7 +141,7 @@ flagos_status free_pinned(void* address) {
   if (!address) return FLAGOS_SUCCESS;
   if (!take(address, kPinned))
     return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "free_pinned: %p is no pinned block, or was freed before", address);
-  return check(musaFreeHost(address), "musaFreeHost", "free the pinned block at %p", address);
+  return check(runtime::free_pinned(address), "free the pinned block at %p", address);
 }
 
-}  // namespace flagos::musa
+}  // namespace flagos::TORCH_FL_PLATFORM_NAMESPACE

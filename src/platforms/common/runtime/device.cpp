@@ -9,32 +9,32 @@
 #include "error.h"
 #include "on_device.h"
 
-namespace flagos::musa {
+namespace flagos::TORCH_FL_PLATFORM_NAMESPACE {
 
 flagos_status check_device(int32_t device) {
   int32_t count = 0;
   if (const auto status = device_count(&count); status != FLAGOS_SUCCESS) return status;
   if (device >= 0 && device < count) return FLAGOS_SUCCESS;
-  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: MUSA has flagos:0 to flagos:%d", device, count - 1);
+  return fail(FLAGOS_ERROR_INVALID_ARGUMENT, "there is no device flagos:%d: %s has flagos:0 to flagos:%d", device,
+              vendor::kTitle, count - 1);
 }
 
 flagos_status get_device(int32_t* device) {
   int current = 0;
-  const auto status = check(musaGetDevice(&current), "musaGetDevice", "read the current device");
+  const auto status = check(runtime::get_device(&current), "read the current device");
   *device = current;
   return status;
 }
 
 flagos_status set_device(int32_t device) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
-  return check(musaSetDevice(device), "musaSetDevice", "make flagos:%d current", device);
+  return check(runtime::set_device(device), "make flagos:%d current", device);
 }
 
 flagos_status device_properties(int32_t device, flagos_device_properties* out) {
   if (const auto status = check_device(device); status != FLAGOS_SUCCESS) return status;
-  musaDeviceProp theirs{};
-  if (const auto status = check(musaGetDeviceProperties(&theirs, device), "musaGetDeviceProperties",
-                                "read the properties of flagos:%d", device);
+  vendor::Properties theirs{};
+  if (const auto status = check(runtime::get_properties(&theirs, device), "read the properties of flagos:%d", device);
       status != FLAGOS_SUCCESS)
     return status;
   flagos_device_properties ours{};
@@ -44,7 +44,6 @@ flagos_status device_properties(int32_t device, flagos_device_properties* out) {
   ours.major = theirs.major;
   ours.minor = theirs.minor;
   ours.multi_processor_count = theirs.multiProcessorCount;
-  ours.warp_size = theirs.warpSize;
   ours.max_threads_per_block = theirs.maxThreadsPerBlock;
   ours.max_threads_per_multi_processor = theirs.maxThreadsPerMultiProcessor;
   ours.shared_memory_per_block = theirs.sharedMemPerBlock;
@@ -55,6 +54,7 @@ flagos_status device_properties(int32_t device, flagos_device_properties* out) {
   ours.l2_cache_size = static_cast<uint64_t>(std::max(0, theirs.l2CacheSize));
   ours.flags = (theirs.integrated ? FLAGOS_DEVICE_INTEGRATED : 0) | (flagos_emulation_host_offset ? FLAGOS_DEVICE_EMULATED : 0);
   std::memcpy(ours.uuid, &theirs.uuid, sizeof(ours.uuid));
+  vendor::complete(theirs, &ours);
   *out = ours;
   return FLAGOS_SUCCESS;
 }
@@ -62,7 +62,7 @@ flagos_status device_properties(int32_t device, flagos_device_properties* out) {
 flagos_status synchronize_device(int32_t device) {
   const OnDevice scope(device);
   if (scope.status() != FLAGOS_SUCCESS) return scope.status();
-  return check(musaDeviceSynchronize(), "musaDeviceSynchronize", "finish the work of flagos:%d", device);
+  return check(runtime::synchronize_device(), "finish the work of flagos:%d", device);
 }
 
 flagos_status can_access_peer(int32_t device, int32_t peer, int32_t* yes) {
@@ -71,10 +71,10 @@ flagos_status can_access_peer(int32_t device, int32_t peer, int32_t* yes) {
     if (const auto status = check_device(index); status != FLAGOS_SUCCESS) return status;
   if (device == peer) return FLAGOS_SUCCESS;
   int answer = 0;
-  const auto status = check(musaDeviceCanAccessPeer(&answer, device, peer), "musaDeviceCanAccessPeer",
-                            "find out whether flagos:%d reaches flagos:%d", device, peer);
+  const auto status =
+      check(runtime::can_access_peer(&answer, device, peer), "find out whether flagos:%d reaches flagos:%d", device, peer);
   *yes = answer;
   return status;
 }
 
-}  // namespace flagos::musa
+}  // namespace flagos::TORCH_FL_PLATFORM_NAMESPACE

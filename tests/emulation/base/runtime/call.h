@@ -2,48 +2,48 @@
 // What every function of the runtime does around its own work.
 #pragma once
 
-#include <musa_runtime_api.h>
-
 #include <exception>
 
 #include "activity.h"
+#include "card.h"
 #include "error.h"
 
-namespace musart {
+namespace runtime {
 
 namespace host = flagos::host;
 
-// The devices that this process sees: MUSA_VISIBLE_DEVICES of the emulated ones. `physical` is a device's number without it.
+// The devices that this process sees: those of the emulated ones that the vendor's variable names. `physical` is a device's
+// number without it.
 int visible_devices();
 int physical(int device);
 
-// The base starts on first use. Why that cannot be, or musaSuccess: no driver, a forked process, bad settings, no device.
-musaError_t started();
+// The base starts on first use. Why that cannot be, or RT(Success): no driver, a forked process, bad settings, no device.
+Error started();
 // The same with the current device being sound.
-musaError_t ready();
+Error ready();
 
 // The vendor's error for a status of the base.
-musaError_t translate(flagos_status status);
+Error translate(flagos_status status);
 
 // Stores a failure as the thread's last error, and returns it.
-musaError_t remember(musaError_t error);
+Error remember(Error error);
 
 // One sentence for flagos_emulation_last_error, and the error.
 template <typename... Values>
-musaError_t refuse(musaError_t error, const char* format, Values... values) {
+Error refuse(Error error, const char* format, Values... values) {
   flagos::fail(FLAGOS_ERROR_INVALID_ARGUMENT, format, values...);
   return error;
 }
 
 template <typename Body>
-musaError_t call(const char* name, Body&& body, flagos_emulation_v1_kind kind = FLAGOS_EMULATION_CALL) {
+Error call(const char* name, Body&& body, flagos_emulation_v1_kind kind = FLAGOS_EMULATION_CALL) {
   emulation::CallScope scope(name, kind);
-  musaError_t error = ready();
-  if (error == musaSuccess) {
+  Error error = ready();
+  if (error == RT(Success)) {
     try {
       error = body();
     } catch (const std::exception& failure) {
-      error = refuse(musaErrorUnknown, "%s: %s", name, failure.what());
+      error = refuse(RT(ErrorUnknown), "%s: %s", name, failure.what());
     }
   }
   scope.set_status(error);
@@ -51,10 +51,12 @@ musaError_t call(const char* name, Body&& body, flagos_emulation_v1_kind kind = 
 }
 
 // The quirk that a device address means something only while its own device is current. Bytes at a device address, for a
-// function of that name: musaErrorInvalidValue unless they are live device memory. `any_device`: the quirk spares peer copies.
-musaError_t check_device_memory(const char* function, const void* address, size_t bytes, bool any_device = false);
+// function of that name: RT(ErrorInvalidValue) unless they are live device memory. `any_device`: the quirk spares peer copies.
+Error check_device_memory(const char* function, const void* address, size_t bytes, bool any_device = false);
+
+Error allocate_pinned(void** address, size_t bytes);
 
 // Device memory, page-locked or registered host memory, or any other.
 flagos_emulation_v1_place place_of(const void* address);
 
-}  // namespace musart
+}  // namespace runtime
