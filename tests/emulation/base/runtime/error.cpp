@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors: names, texts, and the thread's last one.
 #include <cstdlib>
+#include <optional>
 
 #include "call.h"
 #include "contract.h"
@@ -39,10 +40,19 @@ constexpr Text kTexts[] = {
 };
 #undef TEXT
 
-const Text* find(Error error) {
+std::optional<Text> find(Error error) {
   for (const auto& entry : kTexts)
-    if (entry.error == error) return &entry;
-  return nullptr;
+    if (entry.error == error) return entry;
+  for (const auto* entry = own_errors; entry->name; ++entry)
+    if (entry->own == error) return Text{entry->own, entry->name, entry->text};
+  return std::nullopt;
+}
+
+Error spelled(Error error) {
+  static const bool own = odd("own_errors");
+  for (const auto* entry = own_errors; own && entry->name; ++entry)
+    if (entry->common == error) return entry->own;
+  return error;
 }
 
 thread_local constinit Error last = RT(Success);
@@ -50,8 +60,8 @@ thread_local constinit Error last = RT(Success);
 }  // namespace
 
 Error remember(Error error) {
-  if (error != RT(Success)) last = error;
-  return error;
+  if (error == RT(Success)) return error;
+  return last = spelled(error);
 }
 
 Error translate(flagos_status status) {
@@ -75,12 +85,12 @@ using namespace runtime;
 extern "C" {
 
 const char* RT(GetErrorName)(Error error) {
-  const auto* entry = find(error);
+  const auto entry = find(error);
   return entry ? entry->name : "unrecognized error code";
 }
 
 const char* RT(GetErrorString)(Error error) {
-  const auto* entry = find(error);
+  const auto entry = find(error);
   return entry ? entry->text : "unrecognized error code";
 }
 

@@ -16,6 +16,7 @@ namespace runtime {
 
 const int version_number = MUSART_VERSION;
 const char* const quirks = "pointer_device";
+const OwnError own_errors[] = {{}};
 
 // What is known: capability 3.1, 60 multiprocessors. The rest is a guess.
 vendor::Properties properties(int physical, size_t memory) {
