@@ -21,7 +21,7 @@ if(NOT MACA_INCLUDE_DIR OR NOT MACA_mcruntime_LIBRARY)
   list(JOIN _maca_missing ", " _maca_missing)
   list(JOIN _maca_roots ", " _maca_roots)
   message(FATAL_ERROR "TORCH_FL_PLATFORM=metax needs the MACA toolkit: ${_maca_missing} not found in ${_maca_roots}; set "
-    "MACA_PATH to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
+    "METAX_PATH to the folder that holds its include and lib, or build against the emulated SDK with -DTORCH_FL_EMULATED=ON")
 endif()
 
 if(NOT TORCH_FL_SDK_RUN_PATH)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: F403, F405 (the scripts import everything from here)
 from mirror import *
 
 rand = ctypes.CDLL(f"{FOLDER}/libmurand.so")
