@@ -4,14 +4,20 @@
 add_library(torch_fl_abi INTERFACE)
 target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_LIST_DIR}/../src/abi")
 
-# torch_fl_add_platform(<id> SOURCES ... [LIBRARIES ...])
-# Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else.
+# torch_fl_add_platform(<id> [VENDOR <folder>] [SOURCES ...] [LIBRARIES ...])
+# Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else. VENDOR: the runtime mirrors CUDA's, and
+# the folder's vendor.h has its names, so that the sources in src/platforms/common/runtime are the device layer.
 function(torch_fl_add_platform id)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "VENDOR" "SOURCES;LIBRARIES" ${ARGN})
   set(target torch_fl_platform_${id})
-  add_library(${target} MODULE ${ARG_SOURCES})
+  set(_common "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
+  set(_mirror)
+  if(ARG_VENDOR)
+    file(GLOB _mirror CONFIGURE_DEPENDS "${_common}/runtime/*.cpp")
+  endif()
+  add_library(${target} MODULE ${ARG_SOURCES} ${_mirror})
   target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
-  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
+  target_include_directories(${target} PRIVATE "${_common}" ${ARG_VENDOR})
   target_compile_definitions(${target} PRIVATE
     TORCH_FL_PLATFORM_ID="${id}" TORCH_FL_PLATFORM_NAMESPACE=${id} TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
   target_compile_options(${target} PRIVATE -Wall -Wextra)

@@ -19,6 +19,7 @@ from flbuild.sync import variant_file
 from flbuild.variant_files import has_emulation
 
 ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe
+MIRROR = "sdk.py"  # of an emulated SDK whose runtime mirrors CUDA's: such SDKs have tests in common
 
 
 def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str]) -> Variant:
@@ -123,7 +124,10 @@ def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: b
     Returns:
         pytest's exit status.
     """
-    own = sorted((layout.root / "tests" / "emulation" / variant.platform.id / "tests").glob("*/"))
+    emulation = layout.root / "tests" / "emulation"
+    own = sorted((emulation / variant.platform.id / "tests").glob("*/"))
+    if (emulation / variant.platform.id / MIRROR).is_file():
+        own += sorted((emulation / "base" / "tests").glob("*/"))
     env = os.environ | {
         "PYTHONPATH": str(layout.root),
         "FLAGOS_EMULATED_PLATFORM": variant.platform.id,

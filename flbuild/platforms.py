@@ -14,11 +14,12 @@ from typing import Annotated, Literal
 import tomllib
 from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator, model_validator
 
 from flbuild import evidence
 from flbuild.variant_files import has_emulation
 
+REVISION = re.compile("git:([0-9a-f]{40})")  # a pin of what was never released
 ROOT = Path(__file__).resolve().parent.parent
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
@@ -95,19 +96,31 @@ def is_version(pin: str) -> bool:
 
 
 def match_spec(package: str, pin: str) -> str | None:
-    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone."""
+    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone.
+
+    A revision has no version: packages of one have `g` and its first digits in their build strings, as `git describe` writes it.
+    """
     if pin in ("none", "unknown"):
         return None if pin == "none" else package
+    if revision := REVISION.fullmatch(pin):
+        return f"{package} * *g{revision[1][:8]}*"
     return f"{package} {'==' if is_version(pin) else ''}{pin}"
 
 
 class Pins(Section):
-    """Versions of the neighbours; `unknown` where no public source gives one, `none` where there is none."""
+    """Versions of the neighbours, or `git:` and a revision; `unknown` where no public source gives one, `none` where there is none."""
 
     flagtree: str = "none"
     triton: str = "none"
     flaggems: str = "none"
     flagcx: str = "none"
+
+    @field_validator("*")
+    @classmethod
+    def _whole_revision(cls, pin: str) -> str:
+        if pin.startswith("git:") and not REVISION.fullmatch(pin):
+            raise ValueError(f"{pin} names no revision: write git: and all 40 digits")
+        return pin
 
     @property
     def triton_spec(self) -> str | None:
@@ -169,10 +182,24 @@ class NativeFirst(Section):
     reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
 
 
+class Rule(Section):
+    line: Annotated[str, StringConstraints(pattern=r"^[a-z_][A-Za-z0-9_.]* = [^#]+$")] = Field(description="as in a routing file")
+    reason: Sentence = Field(description="why it is this one, whatever the survey says of the operator")
+
+
 class Routes(Section):
     """What `torch-fl dev routes` has to know beside the kernels and the survey."""
 
     native_first: list[NativeFirst] = []
+    rules: list[Rule] = []
+
+
+class Notice(Section):
+    """A setting of the environment that changes results, of which a start says so, once."""
+
+    variable: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
+    value: str = Field(description="the value that is meant; any other is left alone")
+    sentence: Sentence = Field(description="what it does here, and the remedy; the variable and its value stand before it")
 
 
 class Tests(Section):
@@ -214,6 +241,7 @@ class Platform(Section):
     tracer: Tracer | None = None
     collectives: Collectives | None = None
     capabilities: Capabilities
+    notices: list[Notice] = []
     routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
@@ -300,12 +328,15 @@ class Variant(Section):
     def sdk_spec(self) -> str | None:
         """The SDK as a match spec of the package <sdk>-version, which holds an environment to one version of it.
 
-        The vendors keep the interfaces within a major version.  What solvers detect has such a package elsewhere.
+        The vendors keep the interfaces within a major version; where there are builds for several versions of it, each goes with its
+        own.  What solvers detect has such a package elsewhere.
         """
         sdk = self.platform.sdk
         if sdk is None or sdk.virtual_package is not None or self.sdk_version is None:
             return None
         major, *rest = self.sdk_version.split(".")
+        if sum(version.split(".")[0] == major for version in sdk.versions) > 1:
+            return f"{sdk.name}-version =={self.sdk_version}"
         return f"{sdk.name}-version >={'.'.join([major, *rest[:1]])},<{int(major) + 1}.0a0"
 
     @property
