@@ -14,7 +14,7 @@ from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
 from flbuild.libtorch.bundle import MANIFEST
-from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched, with_kernels
+from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
 from flbuild.report import Report
 from flbuild.seed.download import has_torch
 from flbuild.sync import variant_file
@@ -34,10 +34,22 @@ def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, 
     try:
         platforms = load_all(layout.root)
         variant = find(name, platforms)
-        variant = switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, environment)
-        return with_kernels(variant, kernels)
+        return switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, switches(kernels, environment))
     except PlatformError as error:
         raise UserError(str(error)) from None
+
+
+def switches(kernels: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables FLAGOS_BUILD_* with those that `--with` stands for: `boxing` is FLAGOS_BUILD_BOXING=ON.
+
+    Raises:
+        UserError: a variable says the contrary.
+    """
+    asked = {f"FLAGOS_BUILD_{name.upper()}": "ON" for name in kernels}
+    for name in asked:
+        if environment.get(name, "ON").upper() not in ("ON", "1"):
+            raise UserError(f"--with {name.removeprefix('FLAGOS_BUILD_').lower()} and {name}={environment[name]} say the contrary: drop one of the two.")
+    return {**environment, **asked}
 
 
 def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:

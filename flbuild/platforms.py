@@ -7,7 +7,7 @@ pixi tasks and the support table are derived from it by `flbuild.sync`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -77,15 +77,6 @@ class Sdk(Section):
         Nowhere, where PyTorch brings the runtime: the process has PyTorch's, and no second one.
         """
         return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
-
-
-class Kernels(Section):
-    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
-    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
-    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
-    optional: list[Literal["vendor", "flaggems"]] = Field(
-        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
-    )
 
 
 def is_version(pin: str) -> bool:
@@ -187,6 +178,18 @@ class Capabilities(Section):
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 
 
+class Kernels(Section):
+    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
+    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
+    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
+    optional: list[Literal["vendor", "flaggems"]] = Field(
+        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
+    )
+    vendor_capabilities: dict[str, Literal[True] | Sentence] = Field(
+        default={}, description="answers of [capabilities] that are others where torch-fl-vendor-kernels is installed"
+    )
+
+
 class NativeFirst(Section):
     operators: list[str] = Field(min_length=1, description="shell patterns of operators")
     reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
@@ -271,6 +274,8 @@ class Platform(Section):
         empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
+        if unknown := sorted(self.kernels.vendor_capabilities.keys() - Capabilities.model_fields.keys()):
+            raise ValueError(f"kernels.vendor_capabilities names {unknown[0]}, which is no capability: see [capabilities]")
         absent = [name for name, kernels in self.switches.items() if not getattr(self.kernels, kernels)]
         if absent:
             raise ValueError(f"switches has {absent[0]} for kernels that the platform does not have: set them to true")
@@ -417,9 +422,13 @@ def load_all(root: Path = ROOT) -> list[Platform]:
 
 
 def variants(platform: Platform) -> list[Variant]:
-    """The builds of one platform, in the order of platform.toml."""
+    """The builds of one platform, in the order of platform.toml.
+
+    Kernels on a vendor's core of PyTorch are left out until they are asked for: only who downloaded that core can build them.
+    """
     versions = [None] if platform.sdk is None else platform.sdk.versions
-    return [Variant(platform=platform, sdk_version=version, pins=platform.pins) for version in versions]
+    left_out = ("vendor",) if platform.libtorch else ()
+    return [Variant(platform=platform, sdk_version=version, pins=platform.pins, left_out=left_out) for version in versions]
 
 
 def find(name: str, platforms: list[Platform]) -> Variant:
@@ -448,45 +457,21 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
 
 
 def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
-    """The variant without the kernels that variables FLAGOS_BUILD_* switch off.
+    """The variant with the kernels that variables FLAGOS_BUILD_* switch on, and without those that they switch off.
 
     Raises:
         PlatformError: a value is neither ON nor OFF, or asks for what the platform cannot have; the reason is given.
     """
-    platform, left_out = variant.platform, []
+    platform, left_out = variant.platform, set(variant.left_out)
     for name in sorted(name for name in environment if name.startswith("FLAGOS_BUILD_")):
         value = environment[name].upper()
         if value not in ("ON", "OFF", "1", "0"):
             raise PlatformError(f"{name}={environment[name]}: must be ON or OFF")
         on = value in ("ON", "1")
         if name in platform.switches:
-            left_out += [] if on else [platform.switches[name]]
+            (left_out.discard if on else left_out.add)(platform.switches[name])
         elif on:
             known = ", ".join(platform.switches) or "none"
             reason = platform.switches_refused.get(name, f"{platform.id} has no such switch (it has: {known})")
             raise PlatformError(f"{name}={environment[name]}: {reason}")
-    return variant.model_copy(update={"left_out": tuple(left_out)})
-
-
-def with_kernels(variant: Variant, names: Sequence[str]) -> Variant:
-    """The variant with kernels that are asked for by name: `boxing` is what FLAGOS_BUILD_BOXING switches off.
-
-    Those that run on a vendor's core of PyTorch are left out otherwise, since nobody has that core but who downloaded it.
-
-    Raises:
-        PlatformError: the platform has no such kernels.
-    """
-    platform = variant.platform
-    asked = set()
-    for name in names:
-        switch = f"FLAGOS_BUILD_{name.upper()}"
-        if switch not in platform.switches:
-            known = ", ".join(key.removeprefix("FLAGOS_BUILD_").lower() for key in platform.switches) or "none"
-            reason = platform.switches_refused.get(switch, f"{platform.id} has no such kernels (it has: {known})")
-            raise PlatformError(f"--with {name}: {reason}")
-        asked.add(platform.switches[switch])
-    if contrary := asked & set(variant.left_out):
-        raise PlatformError(f"--with asks for the {contrary.pop()} kernels, and a variable FLAGOS_BUILD_* leaves them out: unset one of the two")
-    if platform.libtorch and platform.kernels.vendor and "vendor" not in asked:
-        return variant.model_copy(update={"left_out": (*variant.left_out, "vendor")})
-    return variant
+    return variant.model_copy(update={"left_out": tuple(sorted(left_out))})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from flbuild.errors import UserError
@@ -29,12 +30,14 @@ def make(layout: Layout, variant: Variant, official: Official, stage: Stage) -> 
     log = layout.logs / f"emulated-libtorch-{variant.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     remove(folder / "torch")
+    build = folder / "build"
+    targets = [name.removeprefix("lib").partition(".so")[0] for name in variant.platform.libtorch.device]
+    definitions = {"TORCH_FL_PLATFORM": variant.platform.id, "TORCH_FL_EMULATED": "ON", "TORCH_FL_UNITY": "ON", "Python_EXECUTABLE": python}
     steps = (
-        ["cmake", "-S", layout.root / SOURCES, "-B", folder / "build", "-G", "Ninja",
-         f"-DTORCH_FL_PLATFORM={variant.platform.id}", f"-DPython_EXECUTABLE={python}", "-DTORCH_FL_EMULATED_LIBTORCH=ON"],
-        ["cmake", "--build", folder / "build", "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")],
-        [python, "-B", program, "--torch", official.lib.parent, "--libraries", folder / "build" / "lib", "--sdk-version", variant.sdk_version,
-         "--output", folder / "torch"],
+        ["cmake", "-S", layout.root, "-B", build, "-G", "Ninja", *(f"-D{name}={value}" for name, value in definitions.items())],
+        ["cmake", "--build", build, "--target", *targets],
+        [sys.executable, "-B", program, "--torch", official.lib.parent, "--libraries", build / "lib", "--output", folder,
+         "--label", f"{variant.platform.id}{variant.sdk_version}"],
     )  # fmt: skip
     env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | {"CCACHE_DIR": str(layout.ccache)}
     with log.open("w") as output:
