@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from torch_fl.doctor import examine
 
@@ -22,9 +23,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        table = Table("", "what", "seen")
+        table = Table("", "what", Column("seen", overflow="fold"))
         for finding in findings:
-            table.add_row(f"[{COLOURS[finding.state]}]{finding.state}[/]", finding.subject, finding.sentence.replace("[", "\\["))
-        Console(highlight=False).print(table)
+            table.add_row(Text(finding.state, COLOURS[finding.state]), finding.subject, finding.sentence)
+        Console(markup=False, highlight=False).print(table)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(1)
