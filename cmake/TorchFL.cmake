@@ -33,6 +33,24 @@ function(torch_fl_add_platform id)
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()
 
+# torch_fl_add_torch_device(<id> SOURCES ... LIBRARIES ... [RUN_PATH ...])
+# Builds libtorch_fl_platform_<id>_torch.so, which exports flagos_torch_device_entry: the part of a platform that is the vendor's
+# PyTorch's, in the package of the kernels that run on it.
+function(torch_fl_add_torch_device id)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RUN_PATH" ${ARGN})
+  set(target torch_fl_platform_${id}_torch)
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  set(_exports "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/platform_exports.map")
+  target_link_options(${target} PRIVATE -Wl,-z,nodelete -Wl,--as-needed "-Wl,--version-script=${_exports}")
+  torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
+  get_target_property(_rpath ${target} INSTALL_RPATH)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF INSTALL_RPATH "${ARG_RUN_PATH};${_rpath}"
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT vendor-kernels)
+endfunction()
+
 # torch_fl_add_kernels(<slot> COMPONENT <part of the installation> SOURCES ... LIBRARIES ...)
 # Builds libtorch_fl_<slot>.so, whose kernels the core loads and never unloads.
 function(torch_fl_add_kernels slot)

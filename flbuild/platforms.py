@@ -27,6 +27,7 @@ SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
 PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
 SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+-][A-Za-z0-9_+.*-]*\.so[A-Za-z0-9.*]*$")]
+LibraryName = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[0-9.]*$")]
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
@@ -76,15 +77,6 @@ class Sdk(Section):
         Nowhere, where PyTorch brings the runtime: the process has PyTorch's, and no second one.
         """
         return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
-
-
-class Kernels(Section):
-    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
-    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
-    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
-    optional: list[Literal["vendor", "flaggems"]] = Field(
-        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
-    )
 
 
 def is_version(pin: str) -> bool:
@@ -156,6 +148,15 @@ class Collectives(Library):
     fallback: Sentence = Field(description="what serves torch.distributed where FlagCX does not")
 
 
+class Libtorch(Section):
+    """The vendor's core of PyTorch, where its kernels run on one of their own: torch-fl-libtorch is made of its wheel."""
+
+    core: list[LibraryName] = Field(min_length=1, description="libraries that stand in the official ones' place")
+    device: list[LibraryName] = Field(min_length=1, description="libraries for the vendor's devices, which the official build has not")
+    optional: list[LibraryName] = Field(default=[], description="libraries that some of the vendor's versions have")
+    driver: list[SonameGlob] = Field(description="names that these need and only the driver or the SDK has")
+
+
 class Capabilities(Section):
     """What the contract suite may ask for: true, or the sentence that says why not, which is a skipped test's reason."""
 
@@ -175,6 +176,18 @@ class Capabilities(Section):
     tf32: Literal[True] | Sentence = Field(description="products of float32 in TF32, where PyTorch's switches allow it")
     compile: Literal[True] | Sentence = Field(description="torch.compile's default back end")
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
+
+
+class Kernels(Section):
+    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
+    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
+    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
+    optional: list[Literal["vendor", "flaggems"]] = Field(
+        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
+    )
+    vendor_capabilities: dict[str, Literal[True] | Sentence] = Field(
+        default={}, description="answers of [capabilities] that are others where torch-fl-vendor-kernels is installed"
+    )
 
 
 class NativeFirst(Section):
@@ -240,6 +253,7 @@ class Platform(Section):
     triton: Triton | None = None
     tracer: Tracer | None = None
     collectives: Collectives | None = None
+    libtorch: Libtorch | None = None
     capabilities: Capabilities
     notices: list[Notice] = []
     routes: Routes = Routes()
@@ -260,6 +274,8 @@ class Platform(Section):
         empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
+        if unknown := sorted(self.kernels.vendor_capabilities.keys() - Capabilities.model_fields.keys()):
+            raise ValueError(f"kernels.vendor_capabilities names {unknown[0]}, which is no capability: see [capabilities]")
         absent = [name for name, kernels in self.switches.items() if not getattr(self.kernels, kernels)]
         if absent:
             raise ValueError(f"switches has {absent[0]} for kernels that the platform does not have: set them to true")
@@ -294,6 +310,11 @@ class Variant(Section):
         """The name of the file in variants/ and the argument of build-locally.py."""
         name = self.platform.id if self.sdk_version is None else f"{self.platform.id}-{self.sdk_version}"
         return f"{name}-emulated" if self.emulated_sdk else name
+
+    @property
+    def needs_libtorch(self) -> bool:
+        """Whether its kernels run on the vendor's core of PyTorch."""
+        return self.platform.libtorch is not None and self.platform.kernels.vendor and "vendor" not in self.left_out
 
     @property
     def minors(self) -> dict[str, str]:
@@ -401,9 +422,13 @@ def load_all(root: Path = ROOT) -> list[Platform]:
 
 
 def variants(platform: Platform) -> list[Variant]:
-    """The builds of one platform, in the order of platform.toml."""
+    """The builds of one platform, in the order of platform.toml.
+
+    Kernels on a vendor's core of PyTorch are left out until they are asked for: only who downloaded that core can build them.
+    """
     versions = [None] if platform.sdk is None else platform.sdk.versions
-    return [Variant(platform=platform, sdk_version=version, pins=platform.pins) for version in versions]
+    left_out = ("vendor",) if platform.libtorch else ()
+    return [Variant(platform=platform, sdk_version=version, pins=platform.pins, left_out=left_out) for version in versions]
 
 
 def find(name: str, platforms: list[Platform]) -> Variant:
@@ -432,21 +457,21 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
 
 
 def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
-    """The variant without the kernels that variables FLAGOS_BUILD_* switch off.
+    """The variant with the kernels that variables FLAGOS_BUILD_* switch on, and without those that they switch off.
 
     Raises:
         PlatformError: a value is neither ON nor OFF, or asks for what the platform cannot have; the reason is given.
     """
-    platform, left_out = variant.platform, []
+    platform, left_out = variant.platform, set(variant.left_out)
     for name in sorted(name for name in environment if name.startswith("FLAGOS_BUILD_")):
         value = environment[name].upper()
         if value not in ("ON", "OFF", "1", "0"):
             raise PlatformError(f"{name}={environment[name]}: must be ON or OFF")
         on = value in ("ON", "1")
         if name in platform.switches:
-            left_out += [] if on else [platform.switches[name]]
+            (left_out.discard if on else left_out.add)(platform.switches[name])
         elif on:
             known = ", ".join(platform.switches) or "none"
             reason = platform.switches_refused.get(name, f"{platform.id} has no such switch (it has: {known})")
             raise PlatformError(f"{name}={environment[name]}: {reason}")
-    return variant.model_copy(update={"left_out": tuple(left_out)})
+    return variant.model_copy(update={"left_out": tuple(sorted(left_out))})

@@ -21,7 +21,7 @@ REAL = {variant.name: variant for platform in load_all() if platform.sdk for var
 # What they need of others, in versions beside the right ones.
 OTHERS = [
     *[("python", f"3.{minor}.4") for minor in (10, 11, 12, 13)],
-    *[("pytorch", f"2.{minor}.0") for minor in (10, 11, 12, 13)],
+    *[(name, f"2.{minor}.0") for name in ("pytorch", "libtorch") for minor in (10, 11, 12, 13)],
     *[(name, "99") for name in ("numpy", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
     *[("triton", "3.6.0"), ("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
 ]
@@ -59,7 +59,7 @@ def records(name: str) -> list[dict]:
             assert pin["exact"], part
             return f"{pin['name']} {exact[pin['name']]}"
         assert (kind, pin["lower_bound"], pin["upper_bound"]) == ("pin_compatible", "x.x", "x.x"), part
-        minor = str(variant[pin["name"]]).removesuffix(".*")
+        minor = str(variant["pytorch" if pin["name"] == "libtorch" else pin["name"]]).removesuffix(".*")
         return f"{pin['name']} >={minor},<{following(minor)}"
 
     made = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA as the device that PyTorch drives itself: allocator, streams, events, generators and pinned memory are PyTorch's own.
+// CUDA, or a vendor's devices under its name in the vendor's PyTorch, as the device that PyTorch drives itself: allocator,
+// streams, events, generators and pinned memory are PyTorch's own.
 #include <flagos_torch_device.h>
 
 #include <ATen/Context.h>
@@ -7,7 +8,6 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
-namespace flagos::cuda {
 namespace {
 
 namespace memory = c10::cuda::CUDACachingAllocator;
@@ -59,9 +59,8 @@ class Cuda final : public torch_fl::TorchDevice {
 };
 
 }  // namespace
-}  // namespace flagos::cuda
 
 extern "C" __attribute__((visibility("default"))) const torch_fl::TorchDevice* flagos_torch_device_entry() {
-  static const auto* cuda = new flagos::cuda::Cuda();
+  static const auto* cuda = new Cuda();
   return cuda;
 }
