@@ -11,7 +11,7 @@ def test_devices(passes):
     passes(
         """
         x = torch.ones(2, 3, device="cuda:1")
-        assert x.device.index == 1 and (x + x).device.index == 1 and torch.accelerator.device_count() == 2
+        assert x.device.index == 1 and (x + x).device.index == 1
         assert_close(x.to("cuda:0").cpu(), torch.ones(2, 3))
         turned = torch.zeros(3, 2, device="cuda:0").t()
         assert_close(turned.copy_(x.int()).cpu(), torch.ones(2, 3))
