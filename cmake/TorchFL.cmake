@@ -63,6 +63,7 @@ function(torch_fl_add_kernels slot)
   torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT ${ARG_COMPONENT})
+  set_property(GLOBAL APPEND PROPERTY TORCH_FL_KERNEL_COMPONENTS ${ARG_COMPONENT})
 endfunction()
 
 # torch_fl_set_rpath(<target> <folder>): from its installed folder a library finds its siblings and libtorch, whether the
