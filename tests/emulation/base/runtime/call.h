@@ -6,7 +6,7 @@
 
 #include "activity.h"
 #include "card.h"
-#include "error.h"
+#include "sentence.h"
 
 namespace runtime {
 
