@@ -86,10 +86,9 @@ void CUDAStream::synchronize() const {
 }
 
 CUDAStream getStreamFromPool(const int priority, DeviceIndex device) {
-  TORCH_CHECK(priority <= 0, "Expected cuda stream priority to be less than or equal to 0, got ", priority);
   device = checked(device);
-  const int least = std::get<1>(CUDAStream::priority_range());
-  const int number = -std::max(priority, least);
+  const auto [least, greatest] = CUDAStream::priority_range();
+  const int number = -std::clamp(priority, greatest, least);
   const StreamId place = pool(device, number).next++ % kStreams;
   return stream_of(device, place << kPlaceShift | number << 1 | 1);
 }

@@ -19,6 +19,25 @@ struct Place {
 
 void check_offset(uint64_t offset) { TORCH_CHECK(offset % 4 == 0, "offset must be a multiple of 4"); }
 
+// SplitMix64's finaliser (Steele, Lea, Flood 2014).
+uint64_t mixed(uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+  return value ^ (value >> 31);
+}
+
+// A CPU generator's engine, of whose state all is filled: its own seeding keeps 32 bits, of which two equal ones soon turn up.
+at::mt19937 engine_of(uint64_t word) {
+  at::mt19937_data_pod state{};
+  state.seed_ = word;
+  state.seeded_ = true;
+  state.left_ = 1;
+  for (uint32_t& number : state.state_) number = static_cast<uint32_t>(mixed(word += 0x9e3779b97f4a7c15ull) >> 32);
+  at::mt19937 engine;
+  engine.set_data(state);
+  return engine;
+}
+
 class Generator final : public c10::GeneratorImpl {
  public:
   explicit Generator(c10::DeviceIndex device)
@@ -69,12 +88,6 @@ class Generator final : public c10::GeneratorImpl {
   }
 
  private:
-  // SplitMix64's finaliser (Steele, Lea, Flood 2014).
-  static uint64_t mixed(uint64_t value) {
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
-    return value ^ (value >> 31);
-  }
   Generator* clone_impl() const override {
     auto* copy = new Generator(device().index());
     *copy->place_ = *place_;
@@ -106,7 +119,10 @@ at::Generator new_generator(c10::DeviceIndex device) { return at::make_generator
 at::Generator cpu_generator(const std::optional<at::Generator>& generator, c10::DeviceIndex device, uint64_t draws) {
   const at::Generator source = generator && generator->defined() ? *generator : default_generator(device);
   TORCH_CHECK(source.device().is_cuda(), "Expected a 'cuda' device type for generator but found '", source.device().type(), "'");
-  return at::make_generator<at::CPUGeneratorImpl>(static_cast<Generator*>(source.unsafeGetGeneratorImpl())->take(draws));
+  auto made = at::make_generator<at::CPUGeneratorImpl>();
+  at::get_generator_or_default<at::CPUGeneratorImpl>(made, made)->set_engine(
+      engine_of(static_cast<Generator*>(source.unsafeGetGeneratorImpl())->take(draws)));
+  return made;
 }
 
 }  // namespace emulated_fork

@@ -11,6 +11,7 @@
 
 #include "device_memory.h"
 #include "generator.h"
+#include "tf32.h"
 #include "twins.h"
 
 namespace emulated_fork {
@@ -50,6 +51,16 @@ class Call {
     }
   }
 
+  // Where the card's matrix units round the factors of a product.
+  void round_factors() {
+    const auto first = first_factor(plan_.name);
+    if (!first) return;
+    for (size_t position : {*first, *first + 1}) {
+      IValue& value = (*stack_)[stack_->size() - plan_.arguments + position];
+      value = as_factor(value.toTensor(), plan_.short_name == "convolution");
+    }
+  }
+
   void replace_results() {
     twins_.write_back();
     for (size_t i = stack_->size() - plan_.returns; i < stack_->size(); ++i) {
@@ -85,10 +96,10 @@ class Call {
     std::optional<c10::Device> first, other;
     for_each_tensor([&](const at::Tensor& tensor, const OperatorPlan::Argument& argument) {
       if (!tensor.defined()) return;
-      const bool host_scalar = !tensor.is_cuda() && (tensor.dim() == 0 || argument.host) && !argument.written;
+      const bool host_scalar = !on_card(tensor) && (tensor.dim() == 0 || argument.host) && !argument.written;
       if (host_scalar) return;
-      if (tensor.is_cuda() && !first) first = tensor.device();
-      if (!tensor.is_cuda() || tensor.device() != *first) other = tensor.device();
+      if (on_card(tensor) && !first) first = tensor.device();
+      if (!on_card(tensor) || tensor.device() != *first) other = tensor.device();
     });
     TORCH_CHECK(!other, "Expected all tensors to be on the same device, but found at least two devices, ",
                 first.value_or(c10::Device(c10::kCUDA)), " and ", *other, "! (when calling ", plan_.name, ")");
@@ -129,6 +140,7 @@ void HostKernel::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, 
   wait_for_current_stream(call.device());
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   call.replace_arguments();
+  call.round_factors();
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   call.replace_results();
 }

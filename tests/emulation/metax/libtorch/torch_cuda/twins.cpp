@@ -3,6 +3,8 @@
 
 #include <ATen/Utils.h>
 #include <ATen/ops/_efficientzerotensor.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <cstring>
@@ -54,7 +56,8 @@ c10::Storage Twins::host_storage(const c10::Storage& device) {
 }
 
 at::Tensor Twins::of(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.is_cuda()) return tensor;
+  if (!tensor.defined() || !on_card(tensor)) return tensor;
+  if (!tensor.is_cuda()) results_like_ = tensor;
   for (const auto& pair : pairs_)
     if (pair.device.is_same(tensor)) return pair.host;
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided, "the emulated fork of PyTorch has strided tensors only, got ",
@@ -78,8 +81,17 @@ at::Tensor Twins::result(const at::Tensor& host, c10::DeviceIndex device) {
   for (const auto& pair : pairs_)
     if (pair.host.is_same(host)) return pair.device;
   if (host._is_zerotensor()) return zeros_without_memory(host, {c10::kCUDA, device});
+  if (host.layout() == c10::kSparse) {
+    at::Tensor made = at::_sparse_coo_tensor_unsafe(result(host._indices(), device), result(host._values(), device), host.sizes());
+    return made._coalesced_(host.is_coalesced());
+  }
   TORCH_CHECK_NOT_IMPLEMENTED(host.layout() == c10::kStrided && !host.is_quantized(), "the emulated fork of PyTorch has strided "
                               "tensors only, and this is ", host.layout(), "; use a card for it");
+  if (results_like_.defined()) {
+    at::Tensor made = at::empty_strided(host.sizes(), host.strides(), host.options().device(results_like_.device()));
+    std::memcpy(host_address(made.data_ptr()), host.data_ptr(), made.storage().nbytes());
+    return made;
+  }
   return over(device_storage_of(host.storage(), device), c10::DispatchKey::CUDA, host);
 }
 

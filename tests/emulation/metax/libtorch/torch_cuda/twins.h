@@ -7,11 +7,15 @@
 
 namespace emulated_fork {
 
+// CUDA's kernels for lists use geometry and memory of their tensors alone, so that a program may give them another device type's
+// over the same memory: a package's.
+inline bool on_card(const at::Tensor& tensor) { return tensor.is_cuda() || tensor.is_privateuseone(); }
+
 // The CPU twins of the CUDA tensors of one operator call. Tensors that share a storage share it here too, so that a kernel sees
 // overlapping arguments as overlapping.
 class Twins {
  public:
-  // The twin of a CUDA tensor, the same one when it is asked for again; any other tensor is its own.
+  // The twin of a tensor on the card, the same one when it is asked for again; any other tensor is its own.
   at::Tensor of(const at::Tensor& tensor);
 
   // The CUDA tensor behind a result: the argument that it is, a view of the argument whose memory it shows, or a new one.
@@ -31,6 +35,7 @@ class Twins {
   c10::Storage host_storage(const c10::Storage& device);
   c10::Storage device_storage_of(const c10::Storage& host, c10::DeviceIndex device);
 
+  at::Tensor results_like_;  // where the arguments are of another device type: results are, too
   c10::SmallVector<Pair, 6> pairs_;
   c10::SmallVector<Storages, 6> storages_;
 };
