@@ -38,29 +38,32 @@ def with_needed(folder: Path, names: list[str], patchelf: str) -> list[str]:
     return found
 
 
-def place(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the file system has no hard links."""
+def place(source: Path, target: Path, *, linked: bool = True) -> None:
+    """The same file under another name; a copy where it will be changed, or where the file system has no hard links."""
     target.unlink(missing_ok=True)
     try:
-        os.link(source, target)
+        if linked:
+            os.link(source, target)
     except OSError:
+        linked = False
+    if not linked:
         shutil.copy2(source, target)
 
 
 def make(torch: Path, libraries: Path, output: Path, label: str, patchelf: str) -> str:
     """Makes the folder and returns the wheel's version."""
-    missing = [str(folder / name) for folder, names in ((torch / "lib", CORE), (libraries, DEVICE)) for name in names if not (folder / name).is_file()]
-    if missing:
-        sys.exit(f"make_wheel.py: not found: {', '.join(missing)}; build PyTorch's part of the emulation, and name a CPU PyTorch by --torch")
+    wanted = [torch / "lib" / name for name in CORE] + [libraries / name for name in DEVICE]
+    if missing := [str(path) for path in wanted if not path.is_file()]:
+        sys.exit(
+            f"make_wheel.py: not found: {', '.join(missing)}; build PyTorch's part of the emulation (target torch_cuda and"
+            " torch_cuda_linalg), and name the folder of an installed CPU PyTorch by --torch"
+        )
     lib = output / "torch" / "lib"
     lib.mkdir(parents=True, exist_ok=True)
     for name in with_needed(torch / "lib", CORE, patchelf):
-        place(torch / "lib" / name, lib / name)
+        place(torch / "lib" / name, lib / name, linked=name != "libtorch.so")
     for name in DEVICE:
         place(libraries / name, lib / name)
-
-    (lib / "libtorch.so").unlink()
-    shutil.copy2(torch / "lib" / "libtorch.so", lib / "libtorch.so")
     subprocess.run([patchelf, "--add-needed", "libtorch_cuda.so", str(lib / "libtorch.so")], check=True)
 
     stock = runpy.run_path(str(torch / "version.py"))["__version__"].split("+")[0]

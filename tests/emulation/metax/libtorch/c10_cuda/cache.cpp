@@ -26,15 +26,13 @@ constexpr std::array<StatArray Stats::*, 9> kArrays = {
     &Stats::allocation,     &Stats::segment,      &Stats::active,       &Stats::inactive_split,      &Stats::allocated_bytes,
     &Stats::reserved_bytes, &Stats::active_bytes, &Stats::requested_bytes, &Stats::inactive_split_bytes};
 
+// An event of a device that has failed counts as passed: blocks are freed by destructors, which must not throw.
 bool passed(std::vector<cudaEvent_t>& events) {
   while (!events.empty()) {
     const cudaError_t state = cudaEventQuery(events.back());
-    if (state == cudaErrorNotReady) {
-      (void)cudaGetLastError();
-      return false;
-    }
-    C10_CUDA_CHECK(state);
-    C10_CUDA_CHECK(cudaEventDestroy(events.back()));
+    C10_CUDA_IGNORE_ERROR(state);
+    if (state == cudaErrorNotReady) return false;
+    C10_CUDA_IGNORE_ERROR(cudaEventDestroy(events.back()));
     events.pop_back();
   }
   return true;
@@ -96,13 +94,15 @@ void Cache::out_of_memory(size_t bytes) {
 
 void Cache::free(Block* block) {
   const Lock lock(mutex_);
-  const c10::DeviceGuard there({c10::kCUDA, device_});
   block->allocated = false;
   count_allocated(*block, -1);
   for (const c10::StreamId id : block->used_on) {
     const c10::cuda::CUDAStream stream(c10::Stream(c10::Stream::UNSAFE, {c10::kCUDA, device_}, id));
-    C10_CUDA_CHECK(cudaEventCreateWithFlags(&block->waits_for.emplace_back(), cudaEventDisableTiming));
-    C10_CUDA_CHECK(cudaEventRecord(block->waits_for.back(), stream));
+    const c10::DeviceGuard there(stream.device());
+    cudaEvent_t event = nullptr;
+    C10_CUDA_CHECK_WARN(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    C10_CUDA_CHECK_WARN(cudaEventRecord(event, stream));
+    if (event) block->waits_for.push_back(event);
   }
   block->used_on.clear();
   pending_.push_back(block);

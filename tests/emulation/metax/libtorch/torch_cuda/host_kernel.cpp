@@ -40,7 +40,10 @@ class Call {
         value = twin(value.toTensor());
       } else if (value.isTensorList()) {
         c10::List<at::Tensor> list;
-        for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(twin(tensor));
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+          if (argument.written) count_write(tensor);
+          list.push_back(twin(tensor));
+        }
         value = std::move(list);
       } else if (value.isList()) {  // of optional tensors
         c10::List<std::optional<at::Tensor>> list;
@@ -113,6 +116,11 @@ class Call {
     at::Tensor host = twins_.of(tensor);
     if (plan_.asks_gradients && tensor.requires_grad()) host.set_requires_grad(true);
     return host;
+  }
+
+  // PyTorch counts the versions of written tensors, but leaves those in lists to the kernel.
+  static void count_write(const at::Tensor& tensor) {
+    if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
   }
 
   // An upper bound: the largest tensor's, else as many as the first size has, else randperm's n.

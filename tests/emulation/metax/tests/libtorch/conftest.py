@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
+import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-EMULATION = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+EMULATION = HERE.parents[2]
 sys.path[:0] = [str(EMULATION), str(EMULATION / "metax" / "libtorch")]
 
 import built
@@ -74,9 +79,9 @@ def fork(wheel: Path, stock: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return site
 
 
-@pytest.fixture
-def run(fork: Path, libraries: Path):
-    """Runs Python source on the fork with two devices; gives the finished process."""
+@pytest.fixture(scope="session")
+def template(fork: Path, libraries: Path) -> Iterator[subprocess.Popen]:
+    """A process that has imported the fork and runs programs in children of its own (template.py), with two devices."""
     variables = processes.environment("metax", fork) | {
         "LD_LIBRARY_PATH": str(libraries),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # with flagos in the process, autograd would serve flagos
@@ -84,15 +89,20 @@ def run(fork: Path, libraries: Path):
         "FLAGOS_HOST_DEVICES": "2",
         "OMP_NUM_THREADS": "1",
     }
-    return lambda source, **settings: processes.run(HEAD, source, variables | {key: str(value) for key, value in settings.items()})
+    command = [sys.executable, str(HERE / "template.py")]
+    with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.stdin.close()
 
 
 @pytest.fixture
-def passes(run):
-    """Runs Python source, whose assertions must hold."""
+def passes(template: subprocess.Popen):
+    """Runs Python source, whose assertions must hold; gives what it printed."""
 
-    def check(source: str, **settings: object) -> None:
-        done = run(source, **settings)
-        assert done.returncode == 0, done.stderr
+    def check(source: str) -> str:
+        print(json.dumps(HEAD + textwrap.dedent(source)), file=template.stdin, flush=True)
+        status, output = json.loads(template.stdout.readline())
+        assert status == 0, output
+        return output
 
     return check

@@ -78,7 +78,7 @@ def test_indices_and_lists(passes):
         parts = [torch.ones(2, device=D), torch.zeros(2, device=D)]
         assert torch.cat(parts).tolist() == [1, 1, 0, 0] and torch.stack(parts).shape == (2, 2)
         torch._foreach_add_(parts, 1.0)
-        assert [part.tolist() for part in parts] == [[2, 2], [1, 1]]
+        assert [part.tolist() for part in parts] == [[2, 2], [1, 1]] and [part._version for part in parts] == [1, 1]
         assert_close(torch.stack(torch._foreach_norm(parts)).cpu(), torch.tensor([8, 2]).sqrt())
         assert [part.tolist() for part in torch.cat(parts).split(1)] == [[2], [2], [1], [1]]
         """
