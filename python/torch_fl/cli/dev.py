@@ -61,6 +61,8 @@ def routes(
 ) -> None:
     """Write the installed platform's routing file for FlagGems from its kernels, the survey and its own policy.
 
+    Where the platform's own kernels are an addition and are not installed, it is the file for FlagGems alone.
+
     Evidence that was taken on the platform's own card is enough by itself: it has costs, and the kernels they were taken beside.
     """
     from torch_fl import _C
@@ -72,7 +74,8 @@ def routes(
     platform = capabilities.platform()
     slot = next(iter(platform["kernels"]["slots"]), None)
     kernels = _C.slot_operators(slot) if slot else []
-    if slot and not kernels:
+    alone = not kernels and "vendor" in platform["kernels"].get("optional", [])
+    if slot and not kernels and not alone:
         raise typer.BadParameter(f"slot {slot!r} has no kernel here; install torch-fl-vendor-kernels of {platform['name']}")
     own_policy = platform.get("routes", {})
     first = [generate.NativeFirst(group["operators"], group["reason"]) for group in own_policy.get("native_first", [])]
@@ -86,10 +89,11 @@ def routes(
         if document.making.own:
             text = conf.text(document, own=True, source=survey.name)
         else:
-            text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix(), rules)
+            text = generate.flaggems_text(None if alone else slot, kernels, measured, first, survey.as_posix(), rules)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}_flaggems.conf"
+    name = "backends_flaggems.conf" if alone else f"backends_{platform['id']}_flaggems.conf"
+    file = root / PLATFORMS / platform["id"] / "routes" / name
     same = file.is_file() and file.read_text(encoding="utf-8") == text
     typer.echo(f"{file.relative_to(root)}: {'unchanged' if same else 'differs' if check else 'written'}")
     if not same and check:
