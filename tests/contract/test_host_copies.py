@@ -6,8 +6,12 @@ On `host` they work on the devices' own bytes; FLAGOS_HOST_COPIES=1 keeps them a
 import textwrap
 
 import pytest
+from torch_fl import _C
 
-pytestmark = pytest.mark.capability("emulated")
+pytestmark = [
+    pytest.mark.capability("emulated"),
+    pytest.mark.skipif(bool(_C.native_device_type()), reason="PyTorch's kernels for the card serve here, and work on its own bytes"),
+]
 
 HEAD = """
 import torch

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of kernels at the key CUDA: what owns memory by hand, what CUDA alone has made of other operators, and for all others
 // the CPU's kernels. PyTorch's dispatcher is asked which operators there are.
+#include <ATen/ops/_coalesced_native.h>
+#include <ATen/ops/_indices_native.h>
+#include <ATen/ops/_nnz_native.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_native.h>
+#include <ATen/ops/_values_native.h>
 #include <ATen/ops/bernoulli.h>
+#include <ATen/ops/dense_dim_native.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/is_coalesced_native.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/sparse_dim_native.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <torch/library.h>
 
@@ -62,6 +70,18 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
     m.impl(torch_fl::full_name(op.operator_name()).c_str(),
            torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>(op)));
   });
+}
+
+// Sparse gradients are made of dense parts and taken apart; nothing is computed with them here.
+TORCH_LIBRARY_IMPL(aten, SparseCUDA, m) {
+  m.impl("_sparse_coo_tensor_with_dims_and_tensors", TORCH_FN(at::native::new_with_dims_and_tensor_sparse_symint));
+  m.impl("_indices", TORCH_FN(at::native::_indices_sparse));
+  m.impl("_values", TORCH_FN(at::native::_values_sparse));
+  m.impl("_nnz", TORCH_FN(at::native::_nnz_sparse));
+  m.impl("is_coalesced", TORCH_FN(at::native::is_coalesced_sparse));
+  m.impl("_coalesced_", TORCH_FN(at::native::_coalesced_sparse_));
+  m.impl("sparse_dim", TORCH_FN(at::native::sparse_dim_sparse));
+  m.impl("dense_dim", TORCH_FN(at::native::dense_dim_sparse));
 }
 
 }  // namespace
