@@ -4,14 +4,20 @@
 add_library(torch_fl_abi INTERFACE)
 target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_LIST_DIR}/../src/abi")
 
-# torch_fl_add_platform(<id> SOURCES ... [LIBRARIES ...])
-# Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else.
+# torch_fl_add_platform(<id> [VENDOR <folder>] [SOURCES ...] [LIBRARIES ...])
+# Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else. VENDOR: the runtime mirrors CUDA's, and
+# the folder's vendor.h has its names, so that the sources in src/platforms/common/runtime are the device layer.
 function(torch_fl_add_platform id)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "VENDOR" "SOURCES;LIBRARIES" ${ARGN})
   set(target torch_fl_platform_${id})
-  add_library(${target} MODULE ${ARG_SOURCES})
+  set(_common "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
+  set(_mirror)
+  if(ARG_VENDOR)
+    file(GLOB _mirror CONFIGURE_DEPENDS "${_common}/runtime/*.cpp")
+  endif()
+  add_library(${target} MODULE ${ARG_SOURCES} ${_mirror})
   target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
-  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/platforms/common")
+  target_include_directories(${target} PRIVATE "${_common}" ${ARG_VENDOR})
   target_compile_definitions(${target} PRIVATE
     TORCH_FL_PLATFORM_ID="${id}" TORCH_FL_PLATFORM_NAMESPACE=${id} TORCH_FL_SDK_VERSION="${TORCH_FL_SDK_VERSION}")
   target_compile_options(${target} PRIVATE -Wall -Wextra)
@@ -27,6 +33,24 @@ function(torch_fl_add_platform id)
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT runtime)
 endfunction()
 
+# torch_fl_add_torch_device(<id> SOURCES ... LIBRARIES ... [RUN_PATH ...])
+# Builds libtorch_fl_platform_<id>_torch.so, which exports flagos_torch_device_entry: the part of a platform that is the vendor's
+# PyTorch's, in the package of the kernels that run on it.
+function(torch_fl_add_torch_device id)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RUN_PATH" ${ARGN})
+  set(target torch_fl_platform_${id}_torch)
+  add_library(${target} MODULE ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE torch_fl_abi ${ARG_LIBRARIES})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  set(_exports "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/platform_exports.map")
+  target_link_options(${target} PRIVATE -Wl,-z,nodelete -Wl,--as-needed "-Wl,--version-script=${_exports}")
+  torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
+  get_target_property(_rpath ${target} INSTALL_RPATH)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF INSTALL_RPATH "${ARG_RUN_PATH};${_rpath}"
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT vendor-kernels)
+endfunction()
+
 # torch_fl_add_kernels(<slot> COMPONENT <part of the installation> SOURCES ... LIBRARIES ...)
 # Builds libtorch_fl_<slot>.so, whose kernels the core loads and never unloads.
 function(torch_fl_add_kernels slot)
@@ -39,6 +63,7 @@ function(torch_fl_add_kernels slot)
   torch_fl_set_rpath(${target} "${TORCH_FL_LIB_DIR}")
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   install(TARGETS ${target} LIBRARY DESTINATION "${TORCH_FL_LIB_DIR}" COMPONENT ${ARG_COMPONENT})
+  set_property(GLOBAL APPEND PROPERTY TORCH_FL_KERNEL_COMPONENTS ${ARG_COMPONENT})
 endfunction()
 
 # torch_fl_set_rpath(<target> <folder>): from its installed folder a library finds its siblings and libtorch, whether the

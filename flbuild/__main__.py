@@ -31,27 +31,13 @@ from flbuild import (
 )
 from flbuild.digest import sha256_text
 from flbuild.errors import UserError, from_os_error
+from flbuild.installation import install
 from flbuild.layout import Layout, remove
+from flbuild.libtorch import package as libtorch
 from flbuild.platforms import Variant
 from flbuild.report import Report
 from flbuild.seed import channel as seed
 from flbuild.seed import flaggems as flaggems_seed
-
-
-def install(layout: Layout, report: Report, name: str, urls: list[str], wanted: list[str]) -> None:
-    """Solve and install one environment."""
-    prefix, made = layout.environment(name), layout.work / f"{name}.lock"
-    with report.stage(f"solve {name}") as stage:
-        records = solve.lock(urls, wanted, made)
-        stage.detail = f"{len(records)} packages"
-    if not environment.is_current(prefix, made):
-        report.say(environment.sizes(records))
-    with report.stage(f"environment {name}") as stage:
-        if environment.is_current(prefix, made):
-            stage.skip("unchanged")
-        else:
-            environment.make(prefix, made, records, layout.package_cache / "pkgs", stage)
-            stage.detail = f"{len(records)} packages, hashes checked"
 
 
 def demonstrate(layout: Layout, report: Report, prefix: Path, args: argparse.Namespace, *options: str) -> None:
@@ -75,7 +61,7 @@ def main(args, layout: Layout, report: Report) -> int:
     children.reap(layout.work)
     remove(layout.work)
     layout.work.mkdir(parents=True)
-    wished = accelerator.choose(layout, args.variant, args.emulated, os.environ)
+    wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, args.kernels)
     accelerator.announce_sdk(layout, wished)
     layout = replace(layout, torch=accelerator.seed_torch(layout, wished))
 
@@ -90,8 +76,13 @@ def main(args, layout: Layout, report: Report) -> int:
         base += seed.make(layout, report)
         extra.append(layout.seed / "variants.yaml")
 
+    if wished.needs_libtorch:
+        bundle = libtorch.prepare(layout, report, wished, args.libtorch, args.license_file, urls)
+        base += accelerator.announce_libtorch(bundle)
     built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
+    if wished.needs_libtorch:
+        everything.insert(0, libtorch.make(layout, report, wished, everything, extra))
     if args.carry:
         asked = (solve.TEST_PACKAGE,)
         if args.flaggems:

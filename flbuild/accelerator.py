@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rattler import Version, VirtualPackage, VirtualPackageOverrides
 
 from flbuild import testing
+from flbuild.digest import sha256_file
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
+from flbuild.libtorch.bundle import MANIFEST
 from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
 from flbuild.report import Report
 from flbuild.seed.download import has_torch
 from flbuild.sync import variant_file
 from flbuild.variant_files import has_emulation
 
-ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe
+ROOT_VARIABLE = "FLAGOS_SDK_ROOT"  # read by the recipe, as the next
+LIBTORCH_VARIABLE = "FLAGOS_LIBTORCH"
+MIRROR = "sdk.py"  # of an emulated SDK whose runtime mirrors CUDA's: such SDKs have tests in common
 
 
-def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str]) -> Variant:
-    """The variant of that name as it is asked for: on the emulated SDK, without what FLAGOS_BUILD_* switches off.
+def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, str], kernels: Sequence[str] = ()) -> Variant:
+    """The variant of that name as it is asked for: on the emulated SDK, with these kernels, without what FLAGOS_BUILD_* switches off.
 
     Raises:
         UserError: there is no such build; the reason is given.
@@ -30,9 +34,22 @@ def choose(layout: Layout, name: str, emulated: bool, environment: Mapping[str, 
     try:
         platforms = load_all(layout.root)
         variant = find(name, platforms)
-        return switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, environment)
+        return switched(on_emulated_sdk(variant, platforms, layout.root) if emulated else variant, switches(kernels, environment))
     except PlatformError as error:
         raise UserError(str(error)) from None
+
+
+def switches(kernels: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables FLAGOS_BUILD_* with those that `--with` stands for: `boxing` is FLAGOS_BUILD_BOXING=ON.
+
+    Raises:
+        UserError: a variable says the contrary.
+    """
+    asked = {f"FLAGOS_BUILD_{name.upper()}": "ON" for name in kernels}
+    for name in asked:
+        if environment.get(name, "ON").upper() not in ("ON", "1"):
+            raise UserError(f"--with {name.removeprefix('FLAGOS_BUILD_').lower()} and {name}={environment[name]} say the contrary: drop one of the two.")
+    return {**environment, **asked}
 
 
 def write_variant(layout: Layout, variant: Variant, at_hand: bool) -> Path:
@@ -117,13 +134,26 @@ def announce_sdk(layout: Layout, variant: Variant) -> None:
         os.environ[ROOT_VARIABLE] = str(root)
 
 
+def announce_libtorch(bundle: Path) -> str:
+    """Tell the recipe where the vendor's core of PyTorch lies, which kernels are linked with.
+
+    Returns:
+        what identifies it.
+    """
+    os.environ[LIBTORCH_VARIABLE] = str(bundle)
+    return sha256_file(bundle / MANIFEST)
+
+
 def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: bool) -> int:
     """The tests of the emulated SDK and of the device layer on it, from the sources, against the installed libraries.
 
     Returns:
         pytest's exit status.
     """
-    own = sorted((layout.root / "tests" / "emulation" / variant.platform.id / "tests").glob("*/"))
+    emulation = layout.root / "tests" / "emulation"
+    own = sorted((emulation / variant.platform.id / "tests").glob("*/"))
+    if (emulation / variant.platform.id / MIRROR).is_file():
+        own += sorted((emulation / "base" / "tests").glob("*/"))
     env = os.environ | {
         "PYTHONPATH": str(layout.root),
         "FLAGOS_EMULATED_PLATFORM": variant.platform.id,

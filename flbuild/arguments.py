@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 DESCRIPTION = """\
 Build the torch-fl conda packages on this machine, install them into an environment and run a demonstration.
@@ -20,6 +21,8 @@ examples:
   python3 build-locally.py --flaggems    an environment with FlagGems' Triton kernels, too
   python3 build-locally.py musa-5.1.0 --emulated
                                          an accelerator's packages, tested without a card
+  python3 build-locally.py metax-3.8.1.3 --emulated --with boxing
+                                         the same with the vendor's core of PyTorch, here an emulated one
   python3 build-locally.py cuda-13.0 --carry .
                                          one file that runs the tests on another machine (with --flaggems: its kernels, too)
   python3 build-locally.py --list        the variants there are
@@ -65,6 +68,26 @@ def parser() -> argparse.ArgumentParser:
         "--test",
         action="store_true",
         help="build if needed, then run the whole test suite; its status is the exit status",
+    )
+    made.add_argument(
+        "--with",
+        dest="kernels",
+        action="append",
+        default=[],
+        metavar="KERNELS",
+        help="also build and install kernels that a platform has only where they are asked for: `boxing`, PyTorch's own on flagos tensors",
+    )
+    made.add_argument(
+        "--libtorch",
+        type=Path,
+        metavar="FILE",
+        help="with --with boxing, on platforms whose vendor has a PyTorch of its own: its wheel, or the folder torch of an installation",
+    )
+    made.add_argument(
+        "--license-file",
+        type=Path,
+        metavar="FILE",
+        help="with --libtorch, the vendor's terms; without them the packages made of the wheel are refused for publishing",
     )
     made.add_argument(
         "--emulated",

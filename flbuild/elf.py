@@ -8,6 +8,7 @@ from pathlib import Path
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
 
 MAGIC = b"\x7fELF"
@@ -76,6 +77,13 @@ class Elf:
         """The folders of DT_RUNPATH and DT_RPATH, in order."""
         tags = self._facts[0]
         return [path for tag in ("DT_RUNPATH", "DT_RPATH") for value in tags.get(tag, []) for path in value.split(":")]
+
+    @cached_property
+    def versions_needed(self) -> set[str]:
+        """The symbol versions that it asks other libraries for: `GLIBC_2.34`, `GLIBCXX_3.4.29`."""
+        with self.path.open("rb") as file:
+            sections = [s for s in ELFFile(file).iter_sections() if isinstance(s, GNUVerNeedSection)]
+            return {version.name for section in sections for _, versions in section.iter_versions() for version in versions}
 
     @property
     def exported(self) -> set[str]:

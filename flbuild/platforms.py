@@ -14,11 +14,12 @@ from typing import Annotated, Literal
 import tomllib
 from packaging.version import InvalidVersion
 from packaging.version import Version as PythonVersion
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator, model_validator
 
 from flbuild import evidence
 from flbuild.variant_files import has_emulation
 
+REVISION = re.compile("git:([0-9a-f]{40})")  # a pin of what was never released
 ROOT = Path(__file__).resolve().parent.parent
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*$")]
@@ -26,6 +27,7 @@ SdkVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)*$")]
 PythonMinor = Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")]
 PytorchMinor = Annotated[str, StringConstraints(pattern=r"^2\.[0-9]+$")]
 SonameGlob = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+-][A-Za-z0-9_+.*-]*\.so[A-Za-z0-9.*]*$")]
+LibraryName = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.so[0-9.]*$")]
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
@@ -77,15 +79,6 @@ class Sdk(Section):
         return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
 
 
-class Kernels(Section):
-    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
-    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
-    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
-    optional: list[Literal["vendor", "flaggems"]] = Field(
-        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
-    )
-
-
 def is_version(pin: str) -> bool:
     """Whether it names one version, as the Python index spells them: `5.4.0rc2.post1`, and not `5.0.*`."""
     try:
@@ -95,19 +88,31 @@ def is_version(pin: str) -> bool:
 
 
 def match_spec(package: str, pin: str) -> str | None:
-    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone."""
+    """A pin of platform.toml as a conda match spec; None where there is none.  A bare version means this one alone.
+
+    A revision has no version: packages of one have `g` and its first digits in their build strings, as `git describe` writes it.
+    """
     if pin in ("none", "unknown"):
         return None if pin == "none" else package
+    if revision := REVISION.fullmatch(pin):
+        return f"{package} * *g{revision[1][:8]}*"
     return f"{package} {'==' if is_version(pin) else ''}{pin}"
 
 
 class Pins(Section):
-    """Versions of the neighbours; `unknown` where no public source gives one, `none` where there is none."""
+    """Versions of the neighbours, or `git:` and a revision; `unknown` where no public source gives one, `none` where there is none."""
 
     flagtree: str = "none"
     triton: str = "none"
     flaggems: str = "none"
     flagcx: str = "none"
+
+    @field_validator("*")
+    @classmethod
+    def _whole_revision(cls, pin: str) -> str:
+        if pin.startswith("git:") and not REVISION.fullmatch(pin):
+            raise ValueError(f"{pin} names no revision: write git: and all 40 digits")
+        return pin
 
     @property
     def triton_spec(self) -> str | None:
@@ -143,6 +148,15 @@ class Collectives(Library):
     fallback: Sentence = Field(description="what serves torch.distributed where FlagCX does not")
 
 
+class Libtorch(Section):
+    """The vendor's core of PyTorch, where its kernels run on one of their own: torch-fl-libtorch is made of its wheel."""
+
+    core: list[LibraryName] = Field(min_length=1, description="libraries that stand in the official ones' place")
+    device: list[LibraryName] = Field(min_length=1, description="libraries for the vendor's devices, which the official build has not")
+    optional: list[LibraryName] = Field(default=[], description="libraries that some of the vendor's versions have")
+    driver: list[SonameGlob] = Field(description="names that these need and only the driver or the SDK has")
+
+
 class Capabilities(Section):
     """What the contract suite may ask for: true, or the sentence that says why not, which is a skipped test's reason."""
 
@@ -164,15 +178,41 @@ class Capabilities(Section):
     collectives: Literal[True] | Sentence = Field(description="torch.distributed between devices")
 
 
+class Kernels(Section):
+    slots: list[Identifier] = Field(description="names of kernel sets in routing files, in order of preference")
+    vendor: bool = Field(default=False, description="torch-fl-vendor-kernels has libraries to hold")
+    flaggems: bool = Field(default=False, description="torch-fl-flaggems has a bridge and routes to hold")
+    optional: list[Literal["vendor", "flaggems"]] = Field(
+        default=[], description="of these two, what is built and only comes with the metapackage when it is asked for"
+    )
+    vendor_capabilities: dict[str, Literal[True] | Sentence] = Field(
+        default={}, description="answers of [capabilities] that are others where torch-fl-vendor-kernels is installed"
+    )
+
+
 class NativeFirst(Section):
     operators: list[str] = Field(min_length=1, description="shell patterns of operators")
     reason: Sentence = Field(description="why the platform's own kernels, or the CPU, serve them before FlagGems")
+
+
+class Rule(Section):
+    line: Annotated[str, StringConstraints(pattern=r"^[a-z_][A-Za-z0-9_.]* = [^#]+$")] = Field(description="as in a routing file")
+    reason: Sentence = Field(description="why it is this one, whatever the survey says of the operator")
 
 
 class Routes(Section):
     """What `torch-fl dev routes` has to know beside the kernels and the survey."""
 
     native_first: list[NativeFirst] = []
+    rules: list[Rule] = []
+
+
+class Notice(Section):
+    """A setting of the environment that changes results, of which a start says so, once."""
+
+    variable: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
+    value: str = Field(description="the value that is meant; any other is left alone")
+    sentence: Sentence = Field(description="what it does here, and the remedy; the variable and its value stand before it")
 
 
 class Tests(Section):
@@ -213,7 +253,9 @@ class Platform(Section):
     triton: Triton | None = None
     tracer: Tracer | None = None
     collectives: Collectives | None = None
+    libtorch: Libtorch | None = None
     capabilities: Capabilities
+    notices: list[Notice] = []
     routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
@@ -232,6 +274,8 @@ class Platform(Section):
         empty = [name for name in self.kernels.optional if not getattr(self.kernels, name)]
         if empty:
             raise ValueError(f"kernels.optional names {empty[0]}, which the platform does not have: set it to true")
+        if unknown := sorted(self.kernels.vendor_capabilities.keys() - Capabilities.model_fields.keys()):
+            raise ValueError(f"kernels.vendor_capabilities names {unknown[0]}, which is no capability: see [capabilities]")
         absent = [name for name, kernels in self.switches.items() if not getattr(self.kernels, kernels)]
         if absent:
             raise ValueError(f"switches has {absent[0]} for kernels that the platform does not have: set them to true")
@@ -268,6 +312,11 @@ class Variant(Section):
         return f"{name}-emulated" if self.emulated_sdk else name
 
     @property
+    def needs_libtorch(self) -> bool:
+        """Whether its kernels run on the vendor's core of PyTorch."""
+        return self.platform.libtorch is not None and self.platform.kernels.vendor and "vendor" not in self.left_out
+
+    @property
     def minors(self) -> dict[str, str]:
         """The minors of Python and PyTorch that it is built with, where the platform names any."""
         own = {key: value[-1] for key in ("python", "pytorch") if (value := getattr(self.platform, key)) != "any"}
@@ -300,12 +349,15 @@ class Variant(Section):
     def sdk_spec(self) -> str | None:
         """The SDK as a match spec of the package <sdk>-version, which holds an environment to one version of it.
 
-        The vendors keep the interfaces within a major version.  What solvers detect has such a package elsewhere.
+        The vendors keep the interfaces within a major version; where there are builds for several versions of it, each goes with its
+        own.  What solvers detect has such a package elsewhere.
         """
         sdk = self.platform.sdk
         if sdk is None or sdk.virtual_package is not None or self.sdk_version is None:
             return None
         major, *rest = self.sdk_version.split(".")
+        if sum(version.split(".")[0] == major for version in sdk.versions) > 1:
+            return f"{sdk.name}-version =={self.sdk_version}"
         return f"{sdk.name}-version >={'.'.join([major, *rest[:1]])},<{int(major) + 1}.0a0"
 
     @property
@@ -370,9 +422,13 @@ def load_all(root: Path = ROOT) -> list[Platform]:
 
 
 def variants(platform: Platform) -> list[Variant]:
-    """The builds of one platform, in the order of platform.toml."""
+    """The builds of one platform, in the order of platform.toml.
+
+    Kernels on a vendor's core of PyTorch are left out until they are asked for: only who downloaded that core can build them.
+    """
     versions = [None] if platform.sdk is None else platform.sdk.versions
-    return [Variant(platform=platform, sdk_version=version, pins=platform.pins) for version in versions]
+    left_out = ("vendor",) if platform.libtorch else ()
+    return [Variant(platform=platform, sdk_version=version, pins=platform.pins, left_out=left_out) for version in versions]
 
 
 def find(name: str, platforms: list[Platform]) -> Variant:
@@ -401,21 +457,21 @@ def on_emulated_sdk(variant: Variant, platforms: list[Platform], root: Path = RO
 
 
 def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
-    """The variant without the kernels that variables FLAGOS_BUILD_* switch off.
+    """The variant with the kernels that variables FLAGOS_BUILD_* switch on, and without those that they switch off.
 
     Raises:
         PlatformError: a value is neither ON nor OFF, or asks for what the platform cannot have; the reason is given.
     """
-    platform, left_out = variant.platform, []
+    platform, left_out = variant.platform, set(variant.left_out)
     for name in sorted(name for name in environment if name.startswith("FLAGOS_BUILD_")):
         value = environment[name].upper()
         if value not in ("ON", "OFF", "1", "0"):
             raise PlatformError(f"{name}={environment[name]}: must be ON or OFF")
         on = value in ("ON", "1")
         if name in platform.switches:
-            left_out += [] if on else [platform.switches[name]]
+            (left_out.discard if on else left_out.add)(platform.switches[name])
         elif on:
             known = ", ".join(platform.switches) or "none"
             reason = platform.switches_refused.get(name, f"{platform.id} has no such switch (it has: {known})")
             raise PlatformError(f"{name}={environment[name]}: {reason}")
-    return variant.model_copy(update={"left_out": tuple(left_out)})
+    return variant.model_copy(update={"left_out": tuple(sorted(left_out))})

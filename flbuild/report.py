@@ -65,7 +65,7 @@ class Report:
             yield stage
         stage.seconds = time.monotonic() - begun
         self.stages.append(stage.as_dict())
-        self.say(f"  {name:<26}{stage.detail:<52}{stage.seconds:7.1f} s")
+        self.say(f"  {name:<25} {stage.detail:<52}{stage.seconds:7.1f} s")
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """A line for a person; not part of the JSON document."""

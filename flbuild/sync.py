@@ -57,6 +57,7 @@ def variant_keys(variant: Variant) -> dict[str, str]:
         "flagos_emulated": "yes" if variant.emulated else "no",
         "flagos_emulated_sdk": "yes" if variant.emulated_sdk else "no",
         "flagos_vendor_kernels": held(variant, "vendor"),
+        "flagos_libtorch": "yes" if variant.needs_libtorch else "no",
         "flagos_flaggems": held(variant, "flaggems"),
         "flagos_flaggems_spec": variant.pins.flaggems_spec or NONE,
         "flagos_triton_spec": variant.pins.triton_spec or NONE,

@@ -1,4 +1,4 @@
-"""What ``import torch`` calls through the entry point group ``torch.backends``.
+"""What ``import torch`` calls through the entry point group ``torch.backends``, and the start of the command ``torch-fl``.
 
 An exception here would break ``import torch`` for people who only compute on
 the CPU, so :func:`load` never raises.  It keeps the error in :data:`error`
@@ -25,6 +25,15 @@ def load() -> None:
             _explain_at_first_use(str(exception))
         except Exception:  # a stand-in is a courtesy: without it, PyTorch's own message appears
             pass
+
+
+def command() -> None:
+    """The command ``torch-fl``; where the device cannot start, its reason is all that is said."""
+    try:
+        from torch_fl.cli import main
+    except ImportError as reason:
+        sys.exit(f"torch-fl: {reason}")
+    main()
 
 
 def _explain_at_first_use(reason: str) -> None:

@@ -1,4 +1,4 @@
-"""All recipes of the seed channel: one a wheel, the interpreter's, the toolchain's."""
+"""All recipes of the seed channel: the wheels', the interpreter's, the toolchain's."""
 
 from __future__ import annotations
 
@@ -60,17 +60,18 @@ def host_facts() -> dict[str, str]:
 
 
 def wheel_recipes(layout: Layout, paths: list[Path], folder: Path) -> list[Recipe]:
-    """Write a recipe for each wheel."""
+    """Write the recipes of each wheel."""
     code = sha256_file(layout.root / "flbuild" / "seed" / "unpack.py")  # what wheel.py decides is in the recipe itself
     known = {w.name: w for w in map(wheels.Wheel.read, paths)}
     made = []
-    for name, wheel in known.items():
-        content = wheels.recipe(wheel, known, code)
-        path = folder / name / "recipe.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(content, indent=1))  # JSON is YAML
-        wheel.extract_licenses(path.parent / wheels.LICENSES)
-        made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",), seconds=estimate(wheel.path)))
+    for wheel in known.values():
+        for content in wheels.recipes(wheel, known, code):
+            name = content["package"]["name"]
+            path = folder / name / "recipe.yaml"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(content, indent=1))  # JSON is YAML
+            wheel.extract_licenses(path.parent / wheels.LICENSES)
+            made.append(Recipe(name, path, (f"linux-64/{wheels.file_name(content)}",), seconds=estimate(wheel.path)))
     return made
 
 

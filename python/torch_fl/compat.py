@@ -1,12 +1,13 @@
 """Names of the earlier torch_fl that still work, in one table.
 
 An alias does what it did and warns once with the name to use now; a retired
-name does nothing and says once what took its place.
+name does nothing and says once what took its place.  Settings of others that
+change results on a platform are told here, too.
 """
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 #: new environment variable -> (older names, first match wins)
 ENVIRONMENT = {
@@ -41,10 +42,10 @@ LOG_WORDS = ("dispatch", "fallback")
 _said: set[str] = set()
 
 
-def _say_once(name: str, sentence: str) -> None:
+def _say_once(name: str, sentence: str, category: type[Warning] = FutureWarning) -> None:
     if name not in _said:
         _said.add(name)
-        warnings.warn(sentence, FutureWarning, stacklevel=2)
+        warnings.warn(sentence, category, stacklevel=2)
 
 
 def environment(name: str, environ: Mapping[str, str] | None = None) -> str | None:
@@ -98,6 +99,15 @@ def report_retired(environ: Mapping[str, str] | None = None) -> None:
     for old, remedy in RETIRED.items():
         if old in environ:
             _say_once(old, f"the environment variable {old} has no effect any more: {remedy}")
+
+
+def report_notices(notices: Sequence[Mapping[str, str]], environ: Mapping[str, str] | None = None) -> None:
+    """Say once what settings of the environment do that change results on this platform (``[[notices]]`` of platform.toml)."""
+    environ = os.environ if environ is None else environ
+    for notice in notices:
+        setting = f"{notice['variable']}={notice['value']}"
+        if environ.get(notice["variable"]) == notice["value"]:
+            _say_once(setting, f"{setting}: {notice['sentence']}", UserWarning)
 
 
 def kernel_folders() -> list[str]:

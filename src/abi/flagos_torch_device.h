@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // flagos_torch_device.h: the contract between the core and a platform whose devices the installed PyTorch drives itself.
 //
-// Such a platform (CUDA's family) exports one function more beside its table. What it returns stands in for the core's own
+// Such a platform (CUDA's family) exports one function more beside its table, or has it in a library of its own,
+// libtorch_fl_platform_<id>_torch.so, where that PyTorch is the vendor's and may be missing. What it returns stands in for the core's own
 // allocator, streams, events, generators and pinned memory: they are PyTorch's, so that memory pools, graph capture and
 // statistics are shared with everything that this PyTorch does on the same card. It is C++, and belongs to one build of PyTorch.
 //

@@ -51,6 +51,7 @@ c10::DeviceIndex device_count() noexcept {
 
 c10::DeviceIndex current_device() {
   ensure_initialized();
+  if (torch_device()) return as_flagos(target_guard().getDevice()).index();  // it may have put off a change
   int32_t device = 0;
   check(platform().get_device(&device), "read the current device");
   return static_cast<c10::DeviceIndex>(device);
@@ -68,6 +69,7 @@ void check_index(c10::DeviceIndex index) {
 void set_device(c10::DeviceIndex index) {
   check_index(index);
   ensure_initialized();
+  if (torch_device()) return target_guard().setDevice(as_target({kDevice, index}));
   check(platform().set_device(index), "change the current device");
 }
 
@@ -78,7 +80,11 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
 }
 
 OnDevice::~OnDevice() {
-  if (former_ != index_) platform().set_device(former_);
+  if (former_ == index_) return;
+  if (torch_device())
+    target_guard().uncheckedSetDevice(as_target({kDevice, former_}));
+  else
+    platform().set_device(former_);
 }
 
 c10::DeviceIndex checked_index(c10::Device device) {

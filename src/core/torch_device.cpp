@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_device.h"
 
+#include <dlfcn.h>
+
+#include <filesystem>
+
 #include "device.h"
 #include "platform.h"
 
@@ -9,13 +13,27 @@ namespace {
 
 const TorchDevice* found = nullptr;
 
+// Where PyTorch drives the devices only if the vendor's core of PyTorch is installed, what asks it to is a library of its own.
+void* entry_of_own_library() {
+  const std::string file = library_folder() + "/libtorch_fl_platform_" + platform().id + "_torch.so";
+  if (std::error_code ignored; !std::filesystem::exists(file, ignored)) return nullptr;
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  TORCH_CHECK(library, "flagos: ", file, " cannot be loaded: ", dlerror(),
+              "; it needs the vendor's core of PyTorch: install torch-fl-libtorch for this platform, or remove torch-fl-vendor-kernels");
+  void* entry = dlsym(library, FLAGOS_TORCH_DEVICE_ENTRY);
+  TORCH_CHECK(entry, "flagos: ", file, " does not export " FLAGOS_TORCH_DEVICE_ENTRY
+              "; install torch-fl-vendor-kernels and torch-fl-runtime of one build");
+  return entry;
+}
+
 }  // namespace
 
 const TorchDevice* torch_device() noexcept { return found; }
 
 void find_torch_device() {
-  auto entry = reinterpret_cast<TorchDeviceEntry>(platform_symbol(FLAGOS_TORCH_DEVICE_ENTRY));
-  if (entry) found = entry();
+  void* entry = platform_symbol(FLAGOS_TORCH_DEVICE_ENTRY);
+  if (!entry) entry = entry_of_own_library();
+  if (entry) found = reinterpret_cast<TorchDeviceEntry>(entry)();
 }
 
 c10::Device started(c10::Device flagos) { return {kFlagos, checked_index(flagos)}; }

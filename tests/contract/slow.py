@@ -3,13 +3,20 @@
 from functools import cache
 from time import perf_counter
 
+import pytest
 import torch
+from torch_fl.evidence import capabilities
 
 DEVICE = "flagos"
 
 # Long beside the moment in which a call queues work and returns, and short enough for many of them.
 ONE_PRODUCT = 2e-3  # seconds
 LARGEST = 16384
+
+
+# Where no kernel works on the device, neither its own nor the CPU's in place, operators work on copies and wait for their stream.
+_missing = [capabilities.missing(name) for name in ("native_kernels", "cpu_kernels_in_place")]
+queued = pytest.mark.skipif(all(_missing), reason=f"operators wait for their stream: {_missing[0]}")
 
 
 @cache

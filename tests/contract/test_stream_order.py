@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from .slow import ones, side, slow
+from .slow import ones, queued, side, slow
 
 DEVICE = "flagos"
 
@@ -48,6 +48,7 @@ def test_an_event_orders_two_streams(streams):
     torch.testing.assert_close(read.cpu(), torch.full((side(), side()), 2.0))
 
 
+@queued
 def test_an_event_marks_the_moment_of_its_recording(streams):
     """G4: work queued after the mark is not waited for, and recording again moves the mark."""
     a, b = streams
@@ -140,6 +141,7 @@ def test_elapsed_time_follows_the_work(streams):
     assert marks[2].elapsed_time(marks[0]) == pytest.approx(-both, rel=0.01)
 
 
+@queued
 @pytest.mark.parametrize("kind", [torch.flagos.Event, lambda **k: torch.Event(DEVICE, **k)], ids=["flagos", "torch"])
 def test_elapsed_time_that_cannot_be_told(kind):
     """G4: without timing, before recording and before the end: an error, not a number."""
@@ -211,6 +213,7 @@ def test_urgent_work_is_computed_right():
         torch.testing.assert_close(r.cpu(), torch.ones(side(), side()))
 
 
+@queued
 def test_record_stream_keeps_the_block_until_the_reader_is_done(streams):
     """G4: memory freed on its own stream while another still reads it is not handed out."""
     b = streams[1]

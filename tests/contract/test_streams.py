@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from .slow import ones, side, slow
+from .slow import ones, queued, side, slow
 
 DEVICE = "flagos"
 
@@ -83,6 +83,7 @@ def test_a_stream_of_another_device():
     torch.flagos.set_stream(torch.flagos.default_stream(0))
 
 
+@queued
 def test_side_streams_do_not_block_the_caller_and_events_know():
     s = torch.flagos.Stream()
     done = torch.flagos.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 import tomllib
 
 from flbuild import contents
@@ -61,8 +62,9 @@ def test_the_runtime_states_what_it_needs(runtime):
     assert not any(name.startswith("__cuda") for name in needs)
 
 
-def test_pytorch_is_held_to_the_minor_that_was_compiled_against(runtime):
-    bounds = re.fullmatch(r">=2\.(\d+)(?:\.\d+)?,<2\.(\d+)\.0a0", depends(runtime)["pytorch"])
+@pytest.mark.parametrize("name", ["pytorch", "libtorch"])
+def test_pytorch_is_held_to_the_minor_that_was_compiled_against(runtime, name):
+    bounds = re.fullmatch(r">=2\.(\d+)(?:\.\d+)?,<2\.(\d+)\.0a0", depends(runtime)[name])
     assert int(bounds[2]) == int(bounds[1]) + 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fnmatch import fnmatch
 
 import pytest
 
@@ -137,6 +138,7 @@ def test_a_virtual_package_gates_and_outranks(write):
             "vendor = true\nflaggems = true\n[pins]\nflaggems = '5.0.2'",
             "kernels.flaggems needs pins.flaggems, and pins.triton or pins.flagtree",
         ),
+        ("vendor = true", "vendor = true\n[pins]\nflaggems = 'git:5a58df41'", "git:5a58df41 names no revision: write git: and all 40 digits"),
         ("vendor = true", "optional = ['cuda']", "kernels.optional.0: "),
         ("vendor = true", "", "switches has FLAGOS_BUILD_VENDOR for kernels that the platform does not have"),
         ("FLAGOS_BUILD_BOXING =", "FLAGOS_BUILD_VENDOR =", "FLAGOS_BUILD_VENDOR is in switches and in switches_refused"),
@@ -161,10 +163,35 @@ def test_a_folder_without_platforms_says_so(tmp_path):
         load_all(tmp_path)
 
 
+def test_libraries_of_one_name_are_below_sdks_in_different_folders():
+    """Two vendors call a library alike (`libmccl.so`): no folder that the loader looks in may belong to both."""
+    platforms = [platform for platform in load_all() if platform.sdk and not platform.sdk.with_pytorch]
+    pairs = [(one, two) for one in platforms for two in platforms if one.id < two.id]
+    shared = [(a, b) for a, b in pairs if set(a.collectives.libraries) & set(b.collectives.libraries)]
+    assert [(a.id, b.id) for a, b in shared] == [("metax", "musa")]
+    for one, two in shared:
+        assert not set(one.sdk.run_path) & set(two.sdk.run_path)
+        assert not {one.sdk.root, *one.sdk.root_variables} & {two.sdk.root, *two.sdk.root_variables}
+    linked = {name for platform in platforms for name in platform.sonames}
+    opened = {name for platform in platforms for part in (platform.collectives, platform.tracer) if part for name in part.libraries}
+    assert not any(fnmatch(name, pattern) for name in opened for pattern in linked)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [('line = "mm = none # why"', "routes.rules.0.line: "), ('line = "mm"', "routes.rules.0.line: "), ("", "routes.rules.0.line: Field required")],
+)
+def test_a_rule_is_one_line_of_a_routing_file(write, line, sentence):
+    with pytest.raises(PlatformError) as caught:
+        load(write(VENDOR + f"[[routes.rules]]\n{line}\nreason = 'measured'\n"))
+    assert sentence in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("pins", "flaggems", "triton"),
     [
         ('flaggems = "5.0.2"\ntriton = "3.7.*"', "flag-gems ==5.0.2", "triton 3.7.*"),
+        ('flaggems = "git:5a58df410c551c4f4eb41d31887cd75fd596804a"\ntriton = "3.7.*"', "flag-gems * *g5a58df41*", "triton 3.7.*"),
         ('flaggems = "unknown"\ntriton = "3.1.*"\nflagtree = "0.5.*"', "flag-gems", "flagtree 0.5.*"),
     ],
 )
@@ -233,7 +260,9 @@ def test_an_emulated_build_is_another_build_with_the_reference_s_triton(write, t
     assert (keys["flagos_sdk_run_path"], emulated["flagos_sdk_run_path"]) == ("/opt/maca/lib", "none")
     driven = load(write(VENDOR.replace('root = "/opt/maca"', 'root = "/opt/maca"\nwith_pytorch = true')))
     assert sync.variant_keys(variants(driven)[-1])["flagos_sdk_run_path"] == "none"  # PyTorch has loaded its own
-    assert keys["flagos_sdk_spec"] == emulated["flagos_sdk_spec"] == "maca-version >=3.8,<4.0a0"
+    assert keys["flagos_sdk_spec"] == emulated["flagos_sdk_spec"] == "maca-version ==3.8.1.3"
+    alone = load(write(VENDOR.replace('versions = ["3.8.0", "3.8.1.3"]', 'versions = ["3.8.1.3"]')))
+    assert variants(alone)[0].sdk_spec == "maca-version >=3.8,<4.0a0"  # no other build to be told from
     assert (keys["flagos_emulated"], emulated["flagos_emulated"]) == ("no", "yes")
     assert int(emulated["flagos_down_priority"]) > int(keys["flagos_down_priority"])
     with pytest.raises(PlatformError, match="host has no SDK that could be emulated"):

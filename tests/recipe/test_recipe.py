@@ -34,7 +34,7 @@ def test_the_script_environment_carries_every_key_that_can_change_the_compile(do
     """The staging cache is keyed by these values: a key that is missing lets two variants share one compile."""
     staging = next(output for output in document["outputs"] if "staging" in output)
     environment = dict(staging["build"]["script"]["env"])
-    for name in ("FLAGOS_SDK_ROOT", "FLAGOS_CORE_LIBRARY"):  # of this machine
+    for name in ("FLAGOS_SDK_ROOT", "FLAGOS_CORE_LIBRARY", "FLAGOS_LIBTORCH"):  # of this machine
         assert environment.pop(name) == f'${{{{ env.get("{name}", default="none") }}}}'
     given = {re.fullmatch(r"\$\{\{ (\w+) \}\}", value)[1] for value in environment.values()}
     selection_only = {
@@ -44,6 +44,7 @@ def test_the_script_environment_carries_every_key_that_can_change_the_compile(do
         "flagos_gate",
         "flagos_sonames",
         "flagos_sdk_spec",
+        "flagos_libtorch",
         "flagos_emulated",
         "flagos_flaggems_spec",
         "flagos_triton_spec",

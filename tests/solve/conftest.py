@@ -26,16 +26,20 @@ collect_ignore = ["stub"]
 CUDA = "13.0"
 PYTORCH_RECIPE = """
 schema_version: 1
-package: {name: pytorch, version: 2.13.0}
-build:
-  number: 0
-  noarch: python
-  script: cp -R "$RECIPE_DIR/torch" "$RECIPE_DIR/torch-2.13.0.dist-info" "$SP_DIR/"
-requirements:
-  host: [python]
-  run: [python]
-  run_exports: ["pytorch >=2.13.0,<2.14.0a0"]
+recipe: {name: pytorch, version: 2.13.0}
+build: {number: 0, noarch: python}
 about: {license: BSD-3-Clause}
+outputs:
+  - package: {name: libtorch}
+    build: {script: "true"}
+    requirements: {host: [python], run: [python]}
+  - package: {name: pytorch}
+    build:
+      script: cp -R "$RECIPE_DIR/torch" "$RECIPE_DIR/torch-2.13.0.dist-info" "$SP_DIR/"
+    requirements:
+      host: [python]
+      run: [python, "libtorch ==2.13.0"]
+      run_exports: ["pytorch >=2.13.0,<2.14.0a0"]
 """
 
 

@@ -41,7 +41,7 @@ def test_every_variant_has_its_packages_and_no_other(packages):
 
 def test_flaggems_needs_what_platform_toml_pins(packages):
     """And an emulated platform, whose Triton has no card, the back end that runs kernels on the host."""
-    ordinary = {"torch-fl-runtime", "pytorch", "python_abi", "__glibc"}
+    ordinary = {"torch-fl-runtime", "pytorch", "libtorch", "python_abi", "__glibc"}
     needs = {
         package.variant: {spec for spec in package.index["depends"] if spec.split()[0] not in ordinary}
         for package in packages

@@ -21,7 +21,7 @@ REAL = {variant.name: variant for platform in load_all() if platform.sdk for var
 # What they need of others, in versions beside the right ones.
 OTHERS = [
     *[("python", f"3.{minor}.4") for minor in (10, 11, 12, 13)],
-    *[("pytorch", f"2.{minor}.0") for minor in (10, 11, 12, 13)],
+    *[(name, f"2.{minor}.0") for name in ("pytorch", "libtorch") for minor in (10, 11, 12, 13)],
     *[(name, "99") for name in ("numpy", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
     *[("triton", "3.6.0"), ("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1")],
 ]
@@ -59,19 +59,22 @@ def records(name: str) -> list[dict]:
             assert pin["exact"], part
             return f"{pin['name']} {exact[pin['name']]}"
         assert (kind, pin["lower_bound"], pin["upper_bound"]) == ("pin_compatible", "x.x", "x.x"), part
-        minor = str(variant[pin["name"]]).removesuffix(".*")
+        minor = str(variant["pytorch" if pin["name"] == "libtorch" else pin["name"]]).removesuffix(".*")
         return f"{pin['name']} >={minor},<{following(minor)}"
 
     made = []
     for output in outputs:
         needs, package, build = output.recipe.to_dict().get("requirements", {}), output.recipe.package, output.recipe.build
         variant = {str(key): value for key, value in dict(output.variant).items()}
+        whole = output.recipe.to_dict()["build"]
+        lower = int(whole.get("variant", {}).get("down_prioritize_variant") or 0)
         made.append(
             {
                 "name": str(package.name),
                 "version": str(package.version),
                 "build": str(build.string),
-                "build_number": output.recipe.to_dict()["build"]["number"],
+                "build_number": whole["number"],
+                **({"track_features": " ".join(f"{package.name}-p-{i}" for i in range(lower))} if lower else {}),
                 "depends": [spec(part, variant) for part in needs.get("run", [])],
                 "constrains": [spec(part, variant) for part in needs.get("run_constraints", [])],
             }
@@ -84,8 +87,10 @@ def channel(tmp_path_factory):
     """Metadata of every variant, the reference's included, and of what they need."""
     folder = tmp_path_factory.mktemp("metadata")
     needed = {pin for variant in REAL.values() for pin in (variant.pins.flaggems_spec, variant.pins.triton_spec) if pin}
-    exact = [tuple(pin.split(" ==")) for pin in needed if " ==" in pin]
-    others = [{"name": n, "version": v, "build": "0", "build_number": 0, "depends": []} for n, v in [*OTHERS, *exact]]
+    exact = [(*pin.split(" =="), "0") for pin in needed if " ==" in pin]
+    of_revisions = [(pin.split()[0], "5.0.2", f"py{pin.split()[2].replace('*', '_')}0") for pin in needed if " * " in pin]
+    plain = [(name, version, "0") for name, version in OTHERS]
+    others = [{"name": n, "version": v, "build": b, "build_number": 0, "depends": []} for n, v, b in [*plain, *exact, *of_revisions]]
     every = [record for name in ("host", *REAL) for record in records(name)]
     packages = {f"{r['name']}-{r['version']}-{r['build']}.conda": r | {"subdir": "linux-64"} for r in [*every, *others]}
     for subdir in ("linux-64", "noarch"):
@@ -176,6 +181,19 @@ def test_another_sdk_or_python_or_an_old_driver_is_refused(solved, name):
         if variant.platform.python != "any":
             with pytest.raises(SolverError, match="python"):
                 solved(request, f"python {minor}.*", **driver(name))
+
+
+def test_two_versions_of_an_sdk_lie_in_one_channel_and_never_meet(solved):
+    """Neither build goes with the other's SDK, nor with a package of the other build."""
+    several = [variant for variant in REAL.values() if variant.sdk_spec and len(variant.platform.sdk.versions) > 1]
+    assert {variant.platform.id for variant in several} == {"metax"}
+    for mine, other in [several, several[::-1]]:
+        found = solved(f"torch-fl=*={mine.build_prefix}_*", f"{mine.platform.sdk.name}-version=={mine.sdk_version}")
+        assert {str(record.build).split("_py")[0] for name, record in found.items() if name == "torch-fl-runtime"} == {mine.build_prefix}
+        assert versions(solved("torch-fl-platform=*=metax*", "torch-fl", f"maca-version=={mine.sdk_version}"))["maca-version"] == mine.sdk_version
+        for foreign in (f"maca-version=={other.sdk_version}", f"torch-fl-flaggems=*={other.build_prefix}_*", f"torch-fl-platform=*={other.build_prefix}_*"):
+            with pytest.raises(SolverError):
+                solved(f"torch-fl-runtime=*={mine.build_prefix}_*", foreign)
 
 
 @everyone

@@ -6,6 +6,7 @@ import typer
 
 from torch_fl._version import __version__
 from torch_fl.cli.dev import dev
+from torch_fl.cli.doctor import doctor
 from torch_fl.cli.info import info
 from torch_fl.cli.routes import routes
 from torch_fl.cli.test import test
@@ -19,6 +20,7 @@ app = typer.Typer(
 app.command()(info)
 app.command()(routes)
 app.command()(test)
+app.command()(doctor)
 app.add_typer(dev, name="dev")
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
     from torch_fl.cli.survey import survey

@@ -70,12 +70,13 @@ def routes(
 
     root = _checkout(checkout)
     platform = capabilities.platform()
-    slot = platform["kernels"]["slots"][0]
-    kernels = _C.slot_operators(slot)
-    if not kernels:
+    slot = next(iter(platform["kernels"]["slots"]), None)
+    kernels = _C.slot_operators(slot) if slot else []
+    if slot and not kernels:
         raise typer.BadParameter(f"slot {slot!r} has no kernel here; install torch-fl-vendor-kernels of {platform['name']}")
-    groups = platform.get("routes", {}).get("native_first", [])
-    first = [generate.NativeFirst(group["operators"], group["reason"]) for group in groups]
+    own_policy = platform.get("routes", {})
+    first = [generate.NativeFirst(group["operators"], group["reason"]) for group in own_policy.get("native_first", [])]
+    rules = [(rule["line"], rule["reason"]) for rule in own_policy.get("rules", [])]
     own = Path("docs", f"survey-{platform['id']}.json")
     survey = survey or (own if (root / own).is_file() else Path("docs", "survey.json"))
     try:
@@ -85,7 +86,7 @@ def routes(
         if document.making.own:
             text = conf.text(document, own=True, source=survey.name)
         else:
-            text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix())
+            text = generate.flaggems_text(slot, kernels, measured, first, survey.as_posix(), rules)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     file = root / PLATFORMS / platform["id"] / "routes" / f"backends_{platform['id']}_flaggems.conf"

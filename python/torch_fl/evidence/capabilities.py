@@ -42,10 +42,17 @@ def missing(name: str) -> str | None:
     """
     if name == "emulated":
         return None if build()["emulated"] else "a real card's number of devices and memory cannot be set"
-    table = platform()["capabilities"]
+    table = platform()["capabilities"] | (platform()["kernels"].get("vendor_capabilities", {}) if _has_vendor_kernels() else {})
     if name not in table:
         raise KeyError(f"{name!r} is no capability; there are emulated, {', '.join(sorted(table))}")
     return None if table[name] is True else str(table[name])
+
+
+def _has_vendor_kernels() -> bool:
+    """Whether the kernels of torch-fl-vendor-kernels are among what this process has loaded."""
+    from torch_fl import _C
+
+    return bool(set(platform()["kernels"]["slots"]) & set(_C.known_slots()))
 
 
 def _read(name: str) -> dict[str, Any]:

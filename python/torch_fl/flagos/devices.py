@@ -41,8 +41,8 @@ def _lazy_init() -> None:
     """What PyTorch calls before it makes the first tensor on the device."""
     _C.init()
     # Where PyTorch itself drives the devices, a seed also waits for the first use of its own module. It has to come now: later
-    # it would wind back the random stream, which is one.
-    if native := _C.native_device_type():
+    # it would wind back the random stream, which is one. A vendor's core of PyTorch may be without the Python part: then no seed waits.
+    if (native := _C.native_device_type()) and getattr(getattr(torch.backends, native), "is_built", lambda: True)():
         getattr(getattr(torch, native), "init", lambda: None)()
 
 

@@ -135,3 +135,18 @@ def test_the_contract_suite_is_run_by_the_installed_command_which_writes_the_evi
     said = (card.work / "test" / "said").read_text().split()
     assert said[:4] == ["-B", "-m", "torch_fl", "test"]
     assert said[4:] == ["card", "--output", str(evidence), "--jobs", "2", "--emulated", "--subset"]
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_sdks_whose_runtimes_mirror_cudas_are_put_through_the_tests_that_they_share(card: Layout, monkeypatch, mirror) -> None:
+    emulation = card.root / "tests/emulation"
+    folders = [emulation / "card/tests/own", emulation / "base/tests/shared", card.root / "tests/unit/platform_host"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "test_it.py").touch()
+    if mirror:
+        (emulation / "card" / accelerator.MIRROR).touch()
+    ran: list[Path] = []
+    monkeypatch.setattr(accelerator.testing, "run_pytest", lambda _, given, *rest: ran.extend(given) or 5)
+    assert accelerator.run_emulation_tests(card, accelerator.choose(card, "card-1.2", True, {}), card.root, True) == 5
+    assert ran == [folder for folder in folders if mirror or "shared" not in folder.parts]

@@ -46,22 +46,43 @@ def test_dependencies_follow_markers_and_extras(make_wheel) -> None:
     assert wheel.dependencies(tool, known) == ["always"]
 
 
+def whole(known: Wheel, others: dict[str, Wheel] | None = None, code: str = "code") -> dict:
+    """The one recipe of a wheel that is one package."""
+    (made,) = wheel.recipes(known, others or {}, code)
+    return made
+
+
 def test_the_build_string_is_a_digest_of_the_content(make_wheel) -> None:
-    first = wheel.recipe(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 1"})), {}, "code")
-    again = wheel.recipe(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 1"})), {}, "code")
-    other = wheel.recipe(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 2"})), {}, "code")
-    newer = wheel.recipe(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 2"})), {}, "other code")
+    first = whole(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 1"})), code="code")
+    again = whole(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 1"})), code="code")
+    other = whole(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 2"})), code="code")
+    newer = whole(Wheel.read(make_wheel("app", "2.0", {"app.py": "a = 2"})), code="other code")
     names = [wheel.file_name(r) for r in (first, again, other, newer)]
     assert names[0] == names[1] and len(set(names)) == 3
     assert names[0].startswith(f"app-2.0-py{XY.replace('.', '')}_h")
 
 
-def test_torch_is_pytorch_with_run_exports_and_without_its_local_version(make_wheel) -> None:
-    torch = Wheel.read(make_wheel("torch", "2.13.0+cpu", {"torch/__init__.py": ""}))
-    made = wheel.recipe(torch, {}, "code")
-    assert made["package"] == {"name": "pytorch", "version": "2.13.0"}
+def test_torch_is_two_packages_with_run_exports_and_without_its_local_version(make_wheel) -> None:
+    """As on conda-forge the native core is apart, so that another provider of it can take its place."""
+    torch = Wheel.read(make_wheel("torch", "2.13.0+cpu", {"torch/__init__.py": "", "torch/lib/libtorch.so": "elf"}))
+    core, made = wheel.recipes(torch, {}, "code")
+    assert (core["package"], made["package"]) == ({"name": "libtorch", "version": "2.13.0"}, {"name": "pytorch", "version": "2.13.0"})
     assert "pin_subpackage('pytorch', upper_bound='x.x')" in made["requirements"]["run_exports"][0]
     assert f"python_abi {XY}.* *_cp{XY.replace('.', '')}" in made["requirements"]["run"]
+    assert "libtorch ==2.13.0" in made["requirements"]["run"]  # of whichever build
+
+
+def test_the_parts_of_a_wheel_are_the_whole(make_wheel, tmp_path: Path) -> None:
+    files = {"torch/__init__.py": "", "torch/lib/libtorch.so": "elf", "torch/lib/libgomp.so.1": "elf", "torch/lib/note.txt": ""}
+    torch, pattern = make_wheel("torch", "2.13.0", files), wheel.PARTS["torch"][1]
+    unpack.main(torch, tmp_path / "whole")
+    unpack.main(torch, tmp_path / "core", only=pattern)
+    unpack.main(torch, tmp_path / "rest", without=pattern)
+    whole, core, rest = (
+        {f.relative_to(tmp_path / part).as_posix() for f in (tmp_path / part).rglob("*") if f.is_file()} for part in ("whole", "core", "rest")
+    )
+    assert {Path(name).name for name in core} == {"libtorch.so", "libgomp.so.1"}
+    assert core | rest == whole and not core & rest
 
 
 def test_a_licence_that_is_no_expression_is_a_reference() -> None:
@@ -85,8 +106,8 @@ def test_licences_go_with_the_recipe(make_wheel, tmp_path: Path) -> None:
         "licenses/bundled/x/NOTICE.txt": "theirs",
         "licenses/COPYING.LESSER": "old place",
     }
-    assert wheel.recipe(known, {}, "code")["about"]["license_file"] == "licenses/"
-    assert "license_file" not in wheel.recipe(Wheel.read(make_wheel("bare", "1", {"b.py": ""})), {}, "code")["about"]
+    assert whole(known)["about"]["license_file"] == "licenses/"
+    assert "license_file" not in whole(Wheel.read(make_wheel("bare", "1", {"b.py": ""})), code="code")["about"]
 
 
 def test_unpacking(make_wheel, tmp_path: Path) -> None:
@@ -121,11 +142,11 @@ def test_a_program_comes_without_its_python_wrapper(make_wheel, tmp_path: Path) 
     unpack.main(file, tmp_path / "prefix")
     assert [p.name for p in (tmp_path / "prefix").iterdir()] == ["bin"]
     assert subprocess.check_output([tmp_path / "prefix/bin/ninja"], text=True) == "ninja\n"
-    assert wheel.recipe(Wheel.read(file), {}, "code")["requirements"]["run"] == []
+    assert whole(Wheel.read(file))["requirements"]["run"] == []
 
 
 def test_headers_that_another_wheel_s_include_come_with_it(make_wheel) -> None:
     both = [Wheel.read(make_wheel(name, "13.0", {"x.h": ""})) for name in ("nvidia_cuda_runtime", "nvidia_cuda_crt")]
     known = {w.name: w for w in both}
-    assert wheel.recipe(both[0], known, "code")["requirements"]["run"][-1] == "nvidia-cuda-crt"
-    assert "nvidia-cuda-crt" not in wheel.recipe(both[0], {both[0].name: both[0]}, "code")["requirements"]["run"]
+    assert whole(both[0], known)["requirements"]["run"][-1] == "nvidia-cuda-crt"
+    assert "nvidia-cuda-crt" not in whole(both[0], {both[0].name: both[0]})["requirements"]["run"]

@@ -73,7 +73,7 @@ def compile_helper():
 @pytest.fixture(scope="session")
 def environment(library: str, compile_helper, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     probe = compile_helper("probe.c", tmp_path_factory.mktemp("probe") / "probe.so", "-shared", "-fPIC")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("FLAGOS_", "MUSA_"))}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FLAGOS_") and not name.endswith("_VISIBLE_DEVICES")}
     clean.pop("PYTHONFAULTHANDLER", None)
     return clean | {
         "FLAGOS_PLATFORM_LIBRARY": library,

@@ -56,3 +56,15 @@ def test_older_log_switches():
 def test_retired_names_say_what_to_do():
     with pytest.warns(FutureWarning, match="FLAGOS_USE_FLAGGEMS has no effect any more: install or remove"):
         compat.report_retired({"FLAGOS_USE_FLAGGEMS": "1"})
+
+
+def test_a_platforms_notice_is_given_once_for_the_value_that_it_is_about():
+    notices = [{"variable": "OTHERS_SWITCH", "value": "1", "sentence": "it does something; set it to 0"}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for other in ({}, {"OTHERS_SWITCH": "0"}, {"OTHERS_SWITCH": "10"}):
+            compat.report_notices(notices, other)
+    with pytest.warns(UserWarning, match="OTHERS_SWITCH=1: it does something; set it to 0") as said:
+        compat.report_notices(notices, {"OTHERS_SWITCH": "1"})
+        compat.report_notices(notices, {"OTHERS_SWITCH": "1"})
+    assert len(said) == 1

@@ -1,4 +1,4 @@
-"""The routing file for FlagGems of a platform with kernels of its own."""
+"""The routing file for FlagGems of a platform, with kernels of its own or without."""
 
 import pytest
 
@@ -30,3 +30,19 @@ def test_what_the_platform_serves_first_says_why():
 def test_a_pattern_that_fits_nothing_is_refused():
     with pytest.raises(ValueError, match="no kernel's operator fits 'ad.*'"):
         lines([NativeFirst(["ad.*"], "a slip")])
+
+
+def test_without_kernels_of_its_own_what_goes_first_there_is_the_cpus():
+    text = flaggems_text(None, [], MEASURED, [NativeFirst(["sort"], "it is wrong there")], "survey.json")
+    assert "to which operators go that no line names" in text and "None" not in text
+    assert "mm = flaggems[dtype=float32], none" in text.splitlines()
+    assert "sort = none  # it is wrong there" in text.splitlines()
+
+
+def test_a_rule_stands_as_it_is_whatever_the_survey_says():
+    rules = [("mm = flaggems[ndim=2], none", "so it was measured"), ("topk = none", "nobody knows")]
+    text = flaggems_text("musa", ["mm"], MEASURED, [NativeFirst(["mm"], "not this")], "survey.json", rules)
+    found = dict(line.split(" = ") for line in text.splitlines() if " = " in line)
+    assert found["mm"] == "flaggems[ndim=2], none  # so it was measured"
+    assert found["topk"] == "none  # nobody knows"
+    assert list(found) == sorted(found)

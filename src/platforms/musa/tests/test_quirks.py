@@ -1,7 +1,7 @@
 """What is odd about the SDK, and that the kernels know: each test fails where its workaround is taken out.
 
 Others that do are in test_random.py (64-bit draws, odd lengths), test_network.py (algorithms, one dimension, gradients on
-autograd's thread) and tests/emulation/musa/tests/device (the current device).
+autograd's thread) and tests/emulation/base/tests/device (the current device).
 """
 
 import ctypes

@@ -87,11 +87,11 @@ def test_odd_normals_and_64_bit_numbers_are_refused(printed):
 
 def test_numbers_come_in_stream_order(printed):
     source = """
-    stream, block = made(rt.musaStreamCreateWithFlags, 1), malloc(16)
+    stream, block = made(rt.StreamCreateWithFlags, 1), malloc(16)
     gate = Gate(stream)
     rand.murandGenerate(generator(0, 0, stream), block, c_size_t(4))
     before = (c_uint32 * 4)()
-    rt.musaMemcpy(before, block, c_size_t(16), TO_HOST)
+    rt.Memcpy(before, block, c_size_t(16), TO_HOST)
     gate.open()
     print(list(before), read(block, c_uint32, 4))
     """
@@ -106,7 +106,7 @@ def test_what_a_kernel_could_not_do_is_refused(printed):
     plain = ctypes.create_string_buffer(16)
     print(numbers(device_generator, other, 4), numbers(device_generator, block, 5), numbers(device_generator, plain, 4),
           numbers(None, block, 4), numbers(device_generator, block, 0))
-    rt.musaSetDevice(1)
+    rt.SetDevice(1)
     print(numbers(device_generator, block, 4), numbers(generator(0), other, 4))
     handle = c_void_p()
     print(rand.murandCreateGenerator(byref(handle), 401), rand.murandCreateGenerator(byref(handle), 7))

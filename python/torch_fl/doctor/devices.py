@@ -1,0 +1,49 @@
+"""The platform's devices, and the vendor's libraries that drive them."""
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import torch
+
+from torch_fl import _C
+from torch_fl.doctor import Finding
+from torch_fl.evidence import capabilities
+
+
+def check() -> Iterator[Finding]:
+    """Whether there are devices and one can compute, and from where the driver's libraries came."""
+    facts = capabilities.platform()
+    sdk = facts.get("sdk")
+    count = torch.flagos.device_count()
+    for file in loaded(facts.get("sonames", [])):
+        yield from _library(file, sdk)
+    if count == 0:
+        where = f"; look whether {sdk['root']} is there and its driver sees the cards" if sdk else ""
+        yield Finding("wrong", "devices", f"there is no {facts['hardware']} that the {facts['name']} runtime can use{where}")
+        return
+    try:
+        total = torch.ones(2, device="flagos").sum().item()
+    except RuntimeError as error:
+        yield Finding("wrong", "devices", f"flagos:0 does not compute: {str(error).splitlines()[0]}")
+        return
+    word = "device" if count == 1 else "devices"
+    yield Finding("fine" if total == 2 else "wrong", "devices", f"{count} {word}, {torch.flagos.get_device_name(0)}; 1 + 1 is {total:g} there")
+
+
+def loaded(names: list[str]) -> list[Path]:
+    """The files that this process has loaded under such names (shell patterns), in the order of their addresses."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    files = dict.fromkeys(Path(path) for line in lines if (path := line.partition("/")[2] and "/" + line.partition("/")[2]))
+    return [file for file in files if any(fnmatchcase(file.name, name) for name in names)]
+
+
+def _library(file: Path, sdk: dict | None) -> Iterator[Finding]:
+    """A vendor's library is the SDK's: another one of its name, put before it by LD_LIBRARY_PATH, is the usual reason for odd failures."""
+    own = Path(_C.__file__).parents[4] if sdk else None  # the environment, which an emulated SDK is part of
+    homes = [Path(sdk["root"])] if sdk else []
+    if sdk and not any(home in file.parents for home in (*homes, own)):
+        yield Finding("note", file.name, f"is loaded from {file.parent} and not from {sdk['root']}: LD_LIBRARY_PATH decides that, or the system's cache")
+    else:
+        yield Finding("fine", file.name, f"is loaded from {file.parent}")

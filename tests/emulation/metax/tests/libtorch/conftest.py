@@ -1,0 +1,98 @@
+"""Fixtures: a PyTorch whose libtorch is the emulated fork's, in processes of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+EMULATION = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(EMULATION), str(EMULATION / "metax" / "libtorch")]
+
+import built
+import processes
+
+# A CPU build's libtorch_python has no function that starts CUDA for Python; the fork's hooks start it on their own.
+HEAD = """
+import threading, torch
+from torch.testing import assert_close
+torch.cuda._initialized = True
+torch.manual_seed(0)
+D = "cuda"
+def refused(kind, call):
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError("was not refused")
+"""
+
+
+@pytest.fixture(scope="session")
+def libraries() -> Path:
+    """The folder of libtorch_cuda.so and of the runtime below it."""
+    folder = built.libraries("metax")
+    if not (folder / "libtorch_cuda.so").is_file():
+        pytest.skip("this build has no emulated fork of PyTorch: it is part of boxing")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stock() -> Path:
+    """The folder of the installed PyTorch."""
+    return Path(importlib.util.find_spec("torch").origin).parent
+
+
+@pytest.fixture(scope="session")
+def patchelf() -> str:
+    found = shutil.which("patchelf")
+    if not found:
+        pytest.skip("patchelf is not in PATH")
+    return found
+
+
+@pytest.fixture(scope="session")
+def wheel(libraries: Path, stock: Path, patchelf: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The emulated wheel, unpacked."""
+    import make_wheel
+
+    folder = tmp_path_factory.mktemp("wheel")
+    make_wheel.make(stock, libraries, folder, "metax3.8.1.3", patchelf)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fork(wheel: Path, stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to import from: the installed PyTorch with the fork's libraries in place of its own."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "torch").mkdir()
+    for entry in stock.iterdir():
+        (site / "torch" / entry.name).symlink_to(wheel / "torch" / "lib" if entry.name == "lib" else entry)
+    return site
+
+
+@pytest.fixture
+def run(fork: Path, libraries: Path):
+    """Runs Python source on the fork with two devices; gives the finished process."""
+    variables = processes.environment("metax", fork) | {
+        "LD_LIBRARY_PATH": str(libraries),
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # with flagos in the process, autograd would serve flagos
+        "PYTHONWARNINGS": "ignore",
+        "FLAGOS_HOST_DEVICES": "2",
+        "OMP_NUM_THREADS": "1",
+    }
+    return lambda source, **settings: processes.run(HEAD, source, variables | {key: str(value) for key, value in settings.items()})
+
+
+@pytest.fixture
+def passes(run):
+    """Runs Python source, whose assertions must hold."""
+
+    def check(source: str, **settings: object) -> None:
+        done = run(source, **settings)
+        assert done.returncode == 0, done.stderr
+
+    return check
