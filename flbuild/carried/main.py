@@ -54,6 +54,13 @@ def parser(facts: dict) -> argparse.ArgumentParser:
     return made
 
 
+def told(words: list[str], folders: list[Path | None]) -> list[str]:
+    """The command as the evidence tells it: where a folder lies on that machine is nobody's matter."""
+    for folder in filter(None, folders):
+        words = [word.replace(str(folder), folder.resolve().name) for word in words]
+    return words
+
+
 def main(argv: list[str] | None = None) -> int:
     archive = Path(sys.argv[0]).resolve()
     with zipfile.ZipFile(archive) as opened:
@@ -91,8 +98,7 @@ def run(folder: Path, facts: dict, args: argparse.Namespace, files: Files | None
         status = int(any(outcome.failed for outcome in outcomes))
         merge(outcomes, logs / "junit.xml")
         evidence = output / f"evidence-{facts['platform']}.json"
-        told = [word.replace(str(args.output), output.name) for word in sys.argv[1:]]  # where it lies on that machine is nobody's matter
-        command = ["python3", f"torch-fl-{facts['variant']}.pyz", *told]
+        command = ["python3", f"torch-fl-{facts['variant']}.pyz", *told(sys.argv[1:], [args.output, args.unpack])]
         said = {"about": about, "command": command, "status": status, "begun": begun.isoformat()}
         print(checks.write_evidence(env, folder, said, logs / "junit.xml", evidence))
     for words in benchmarks:

@@ -11,10 +11,13 @@ namespace {
 
 using c10::DispatchKey;
 
-bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+// Backwards, or forwards: a tangent travels with its tensor, whatever the grad mode is.
+bool needs_gradient(const at::Tensor& tensor) {
+  if (!tensor.defined()) return false;
+  return (c10::GradMode::is_enabled() && tensor.requires_grad()) || tensor._fw_grad(/*level=*/0).defined();
+}
 
 bool needs_gradient(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-  if (!c10::GradMode::is_enabled()) return false;
   const auto arguments = torch::jit::last(stack, op.schema().arguments().size());
   return std::any_of(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
     if (value.isTensor()) return needs_gradient(value.toTensor());
@@ -24,11 +27,13 @@ bool needs_gradient(const c10::OperatorHandle& op, const torch::jit::Stack& stac
   });
 }
 
-// Fake tensors, functionalization, functorch, subclasses: they want to see the parts.
+// Fake tensors, functionalization, functorch, subclasses: they want to see the parts. So does what PyTorch has put off,
+// conjugation and negation: it is carried out in front of each part, and of no composition.
 bool transformed(c10::DispatchKeySet keys) {
   constexpr c10::DispatchKeySet layers({DispatchKey::Python, DispatchKey::Functionalize, DispatchKey::FuncTorchBatched,
                                         DispatchKey::FuncTorchGradWrapper, DispatchKey::FuncTorchDynamicLayerFrontMode,
-                                        DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::Batched});
+                                        DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::Batched, DispatchKey::Conjugate,
+                                        DispatchKey::Negative, DispatchKey::ZeroTensor});
   return keys.has_any(layers);
 }
 

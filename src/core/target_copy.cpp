@@ -12,12 +12,18 @@ namespace {
 
 at::Tensor seen_by_target(const at::Tensor& tensor) { return is_flagos(tensor) ? as_target(tensor) : tensor; }
 
+// Between devices PyTorch makes a source with gaps contiguous first, which carries out what its bits put off, and then sets
+// them once more.
+at::Tensor without_bits(const at::Tensor& source, const at::Tensor& target) {
+  return source.device() == target.device() ? source : source.resolve_conj().resolve_neg();
+}
+
 }  // namespace
 
 at::Tensor target_copy(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   at::Tensor to = seen_by_target(target);
-  at::native::copy_(to, seen_by_target(source), non_blocking);
+  at::native::copy_(to, without_bits(seen_by_target(source), to), non_blocking);
   return target;
 }
 

@@ -93,14 +93,20 @@ def test_operators_leave_the_current_device_alone():
     x[torch.tensor([0], device="flagos:1")]
     x.cpu()
     assert current() == 0
-    with pytest.raises((IndexError, RuntimeError)):
-        x[torch.tensor([99], device="flagos:1")].cpu()
     with pytest.raises(RuntimeError):
         torch.mm(x, x)
     assert current() == 0
     y = torch.ones(4, 4, device="flagos:1", requires_grad=True)
     (y @ y).sum().backward()
     assert y.grad.device.index == 1 and current() == 0
+
+
+@pytest.mark.devices(2)
+@pytest.mark.capability("index_checks")
+def test_an_index_out_of_range_leaves_the_current_device_alone():
+    with pytest.raises((IndexError, RuntimeError)):
+        torch.ones(9, device="flagos:1")[torch.tensor([99], device="flagos:1")].cpu()
+    assert current() == 0
 
 
 def test_an_index_that_does_not_exist():

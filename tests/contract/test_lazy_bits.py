@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 import torch
+from torch_fl.evidence import capabilities
 
 DEVICE = "flagos"
 
@@ -87,12 +88,15 @@ def plain(x):
 KEEP_THE_BITS = ("clone", "contiguous", "deepcopy", "resolve", "expand", "reshape")
 
 
-@pytest.mark.devices(2)
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize(("dtype", "bits"), CASES, ids=lambda v: str(v).removeprefix("torch."))
 def test_copies_keep_the_value(dtype, bits):
     """E1: resolve, clone, contiguous, copies in all directions, writing and reading: equal to the CPU's."""
     for how, function in COPIES.items():
+        if how == "second device" and torch.flagos.device_count() < 2:
+            continue
+        if how == "foreach copy" and dtype is torch.complex32 and capabilities.missing("cpu_rules"):
+            continue  # which other devices have no kernel for
         x = BITS[bits](values(dtype))
         y = BITS[bits](values(dtype).to(DEVICE))
         assert (y.is_conj(), y.is_neg()) == (x.is_conj(), x.is_neg())

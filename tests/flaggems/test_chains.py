@@ -238,3 +238,30 @@ def test_a_program_that_ends_right_after_its_last_kernel_exits_cleanly(stub, pyt
     routes = stubbed(stub, {"mul.Tensor": "anything(lambda a, b: torch.mul(a, b))", "abs": "first"})
     for _ in range(3):
         python(f"import torch\nx = torch.ones(3, device='flagos', requires_grad=True)\n{ending}", routes=routes)
+
+
+def test_what_a_kernel_in_place_of_a_composition_would_lose(stub, python):
+    """Tangents, and negation and conjugation that PyTorch has put off, are for the parts."""
+    functions = """
+def wrong(x):
+    calls.append("square")
+    return torch.full_like(x, 7)
+"""
+    routes = stubbed(stub, {"square": "wrong"}, functions)
+    python(
+        PRELUDE
+        + """
+import torch.autograd.forward_ad as forward
+x = torch.tensor([1.0, 2.0], device=D)
+assert torch.square(x).tolist() == [7, 7]
+assert torch.square(torch._neg_view(x)).tolist() == [1, 4]
+assert torch.square(torch.tensor([1j], device=D).conj()).tolist() == [-1]
+with forward.dual_level():
+    for mode in (torch.enable_grad, torch.no_grad):
+        with mode():
+            value, tangent = forward.unpack_dual(torch.square(forward.make_dual(x, torch.ones_like(x))))
+        assert value.tolist() == [1, 4] and tangent.tolist() == [2, 4]
+assert served("square") == {"flaggems": 1}
+""",
+        routes=routes,
+    )

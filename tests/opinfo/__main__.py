@@ -17,8 +17,8 @@ from . import cases, picture, runner
 from .cases import Case
 from .checks import Result
 from .judge import Settings
-from .own import AGAINST_NATIVE, REVIEWED
-from .report import GOOD, Report, from_json, merged, to_json
+from .own import compared_with
+from .report import CPU, GOOD, Report, from_json, merged, to_json
 
 EPILOG = """
 Examples, each after `python -m torch_fl_opinfo`:
@@ -97,8 +97,8 @@ def run(
     if against:
         os.environ.setdefault("PYTHONHASHSEED", "0")  # some samples are made in the order of a set
     done += carry_out([c for c in chosen if c not in settled], settings, jobs, limit, journal, bool(known))
-    reviewed = AGAINST_NATIVE if against else REVIEWED
-    finish(Report(done, reviewed, command_line(), depth, len(chosen)), json_file, summary, svg)
+    other = against or CPU
+    finish(Report(done, compared_with(other), command_line(), depth, len(chosen), other), json_file, summary, svg)
     if journal is not None:
         journal.unlink(missing_ok=True)
 
@@ -156,9 +156,9 @@ def merge(
     summary: SummaryFile = None,
     svg: SvgFile = None,
 ) -> None:
-    """Make one report of the reports of several shards."""
+    """Make one report of the reports of several shards, or of one report after a review."""
     try:
-        report = merged(reports, REVIEWED, command_line())
+        report = merged(reports, compared_with, command_line())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     finish(report, json_file, summary, svg)

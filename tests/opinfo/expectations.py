@@ -99,7 +99,7 @@ class Expectations:
         for finding in result.findings:
             entry = next((e for e in self.expected if e.covers(result.case, finding)), None)
             finding.expected = entry.cause if entry else ""
-        if all(finding.expected for finding in result.findings):
+        if result.findings and all(finding.expected for finding in result.findings):
             result.status = "expected"
 
     def unmet(self, results: Iterable[Result]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch_fl.evidence import capabilities
 
 from .expectations import Expectations
+from .report import CPU
 from .reviewed import EVERYWHERE
 
 
@@ -30,3 +31,8 @@ PLATFORM = capabilities.platform()["id"]
 REVIEWED = of_platform(PLATFORM, "BEFORE_ALL") + EVERYWHERE + of_platform(PLATFORM)
 # What is expected of the CPU does not hold of a native device.
 AGAINST_NATIVE = of_platform(PLATFORM, "AGAINST_NATIVE") + replace(REVIEWED, expected=[])
+
+
+def compared_with(device: str) -> Expectations:
+    """The list for a device that is compared with: the CPU, or what PyTorch itself has for the card."""
+    return REVIEWED if device == CPU else AGAINST_NATIVE

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
+from .report import called
+
 COLOURS = {
     "pass": "#2f855a",
     "expected": "#d69e2e",
@@ -26,7 +28,7 @@ def svg(summary: dict[str, Any]) -> str:
         "svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {height}", role="img", width=str(WIDTH)
     )
     totals = summary["totals"]
-    title = f"{summary['percent']} % of {totals['cases'] - totals['refused']} cases pass on flagos as on the CPU"
+    title = f"{summary['percent']} % of {totals['cases'] - totals['refused']} cases pass on flagos as on {called(summary['against'])}"
     ElementTree.SubElement(root, "title").text = title
     ElementTree.SubElement(root, "rect", width=str(WIDTH), height=str(height), fill="#ffffff")
     text(root, 16, 26, title, {"font-size": "16", "font-weight": "600", "fill": "#1a202c"})

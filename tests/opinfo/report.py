@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,6 +20,7 @@ from .families import family
 
 STATUSES = ("pass", "expected", "refused", "fail", "crash", "timeout", "broken")
 GOOD = ("pass", "expected", "refused")
+CPU = "cpu"
 
 
 def to_json(result: Result) -> dict[str, Any]:
@@ -39,14 +40,24 @@ class Report:
         command: the command line that made them.
         depth: samples for each check; None for all.
         asked: cases that were to run.
+        against: the device that said what is right.
     """
 
-    def __init__(self, results: Iterable[Result], reviewed: Expectations, command: str, depth: int | None, asked: int):
+    def __init__(
+        self,
+        results: Iterable[Result],
+        reviewed: Expectations,
+        command: str,
+        depth: int | None,
+        asked: int,
+        against: str = CPU,
+    ):
         self.results = sorted(results, key=lambda result: result.case)
         self.reviewed = reviewed
         self.command = command
         self.depth = depth
         self.asked = asked
+        self.against = against
         self.unmet = reviewed.unmet(self.results)
 
     @property
@@ -81,6 +92,7 @@ class Report:
             "torch": torch.__version__,
             "torch_fl": torch_fl.__version__,
             "command": self.command,
+            "against": self.against,
             "samples_for_each_check": self.depth or "all",
             "percent": percent(totals),
             "totals": totals,
@@ -106,7 +118,7 @@ class Report:
         path.write_text(json.dumps(self.summary(), indent=1) + "\n", "utf-8")
 
     def show(self, console: Console) -> None:
-        table = Table(title="PyTorch's samples, flagos against the CPU", title_justify="left")
+        table = Table(title=f"PyTorch's samples, flagos against {called(self.against)}", title_justify="left")
         for heading in ("family", *("cases", *STATUSES)):
             table.add_column(heading, justify="left" if heading == "family" else "right")
         families = self.families()
@@ -124,12 +136,18 @@ class Report:
             console.print(f"stale: {line}", highlight=False, markup=False)
         missing = self.asked - totals["cases"]
         console.print(
-            f"{percent(totals)} % of the {comparable(totals)} cases that the CPU computes pass" + f"; {missing} did not run" * bool(missing)
+            f"{percent(totals)} % of the {comparable(totals)} cases that {called(self.against)} computes pass"
+            + f"; {missing} did not run" * bool(missing)
         )
 
 
+def called(device: str) -> str:
+    """A device that is compared with, in a sentence."""
+    return "the CPU" if device == CPU else device
+
+
 def comparable(totals: dict[str, int]) -> int:
-    """Cases that the CPU computes."""
+    """Cases that the device which is compared with computes."""
     return totals["cases"] - totals["refused"]
 
 
@@ -148,21 +166,34 @@ def what(result: Result) -> str:
     return result.note.strip().splitlines()[-1] if result.status == "broken" else result.note
 
 
-def merged(paths: list[Path], reviewed: Expectations, command: str) -> Report:
-    """One report of several; raises ValueError that names the file which cannot be read or repeats a case."""
+def merged(paths: list[Path], reviewed: Callable[[str], Expectations], command: str) -> Report:
+    """One report of several, in which what was reviewed since is settled.
+
+    Args:
+        reviewed: the list for a device that was compared with.
+
+    Raises:
+        ValueError: names the file that cannot be read, repeats a case, or compares with another device.
+    """
     results: dict[Case, Result] = {}
-    asked, depths = 0, set()
+    asked, depths, against = 0, set(), None
     for path in paths:
         try:
             document = json.loads(path.read_text("utf-8"))
             entries = [from_json(entry) for entry in document["cases"]]
             asked += document["asked"]
             depths.add(document["samples_for_each_check"])
+            compared = document["against"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path}: not a report written by --json: {error}") from None
+        if compared != (against := against or compared):
+            raise ValueError(f"{path}: compares with {compared} and the others with {against}; merge shards of one run")
         for result in entries:
             if result.case in results:
                 raise ValueError(f"{path}: {result.case} is in another report too; merge shards of one run")
             results[result.case] = result
+    listed = reviewed(against or CPU)
+    for result in results.values():
+        listed.settle(result)
     depth = depths.pop() if len(depths) == 1 else None
-    return Report(results.values(), reviewed, command, depth if isinstance(depth, int) else None, asked)
+    return Report(results.values(), listed, command, depth if isinstance(depth, int) else None, asked, against or CPU)

@@ -169,19 +169,34 @@ def test_shards_and_samples_are_the_same_in_every_process_and_miss_nothing():
     ]
 
 
+def nothing(device):
+    return Expectations()
+
+
 def test_reports_of_shards_become_one(tmp_path):
     for name, status in (("honest", "pass"), ("values", "fail")):
         Report([Result(plant(name), status)], Expectations(), "", 2, 1).write(tmp_path / f"{name}.json")
     paths = [tmp_path / "honest.json", tmp_path / "values.json"]
-    report = merged(paths, Expectations(), "")
+    report = merged(paths, nothing, "")
     summary = report.summary()
     assert summary["percent"] == 50.0 and summary["totals"]["fail"] == 1 and not report.good
     assert picture.svg(summary).count("<rect") == 1 + 2 + 2
     with pytest.raises(ValueError, match="is in another report too"):
-        merged([paths[0], paths[0]], Expectations(), "")
+        merged([paths[0], paths[0]], nothing, "")
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(ValueError, match="broken.json: not a report"):
-        merged([tmp_path / "broken.json"], Expectations(), "")
+        merged([tmp_path / "broken.json"], nothing, "")
+
+
+def test_a_merged_report_follows_the_list_of_the_device_that_was_compared_with(tmp_path):
+    entry = Expected(cases=("planted:values:*",), aspect="values", owner="pytorch", cause="planted")
+    lists = {"cpu": Expectations(), "cuda": Expectations(expected=[entry])}
+    for device in lists:
+        Report([differing()], Expectations(), "", 2, 1, device).write(tmp_path / f"{device}.json")
+        report = merged([tmp_path / f"{device}.json"], lists.__getitem__, "")
+        assert (report.against, report.good) == (device, device == "cuda")
+    with pytest.raises(ValueError, match="cuda.json: compares with cuda and the others with cpu"):
+        merged([tmp_path / "cpu.json", tmp_path / "cuda.json"], lists.__getitem__, "")
 
 
 def program(*arguments, cwd):

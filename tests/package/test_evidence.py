@@ -106,7 +106,7 @@ def test_the_sdk_s_own_programs_tell_the_versions_of_a_real_card(environment, tm
 import json, os
 from torch_fl.evidence.record import _driver
 sdk = {"sdk": {"root": "/nowhere", "root_variables": ["CARD_HOME"], "version_programs": ["bin/version", "bin/absent"]}}
-sdk["sdk"]["driver_command"] = ["sh", "-c", "echo 580.1"]
+sdk["sdk"]["driver_command"] = ["sh", "-c", "echo 580.1; echo 580.1"]
 print(json.dumps([_driver({"emulated": emulated}, sdk, os.environ) for emulated in (False, True)]))
 """
     real, emulated = json.loads(environment.python(code, CARD_HOME=str(tmp_path)))

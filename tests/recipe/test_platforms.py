@@ -229,8 +229,8 @@ def test_evidence_that_proves_nothing_is_refused(write, change, sentence):
 
 def test_status_is_computed_from_evidence(write, tmp_path):
     path = write(VENDOR.replace('hardware = "a card"', 'hardware = "a card"\nevidence = ["run.json"]'))
-    for failed, status in ((0, "Stable"), (3, "99.7% of 1,000 tests pass")):
-        (path.parent / "run.json").write_text(json.dumps(EVIDENCE | {"counts": COUNTS | {"passed": 1000 - failed, "failed": failed}}))
+    for failed, status in ((0, "Stable"), (3, "99.9% of 10,000 tests pass"), (30, "99.7% of 10,000 tests pass")):
+        (path.parent / "run.json").write_text(json.dumps(EVIDENCE | {"counts": COUNTS | {"passed": 10_000 - failed, "failed": failed}}))
         assert load(path).status == status
     platform = load(write(VENDOR))
     assert platform.status == "Emulated"

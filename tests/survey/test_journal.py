@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_fl.survey import evidence
-from torch_fl.survey.evidence import Evidence, Making, Operator, Run, Trial
+from torch_fl.survey.evidence import Cost, Evidence, Making, Operator, Run, Trial
 from torch_fl.survey.journal import Journal, open_cases
 
 GOOD, BAD = (
@@ -75,3 +75,12 @@ def test_a_file_that_is_no_evidence_is_refused_with_a_sentence(tmp_path: Path) -
     file.write_text("{}", "utf-8")
     with pytest.raises(ValueError, match=r"e\.json: not evidence of `torch-fl survey`"):
         evidence.read(file)
+
+
+def test_a_deeper_trial_keeps_the_cost_while_it_is_right(kept: Journal) -> None:
+    cost = Cost(ratio=0.5)
+    kept.append(GOOD.model_copy(update={"depth": "quick", "cost": cost}), FIRST)
+    kept.append(GOOD, SECOND)
+    assert kept.trials()["a", "float32"] == GOOD.model_copy(update={"cost": cost})
+    kept.append(GOOD.model_copy(update={"verdict": "wrong"}), SECOND)
+    assert kept.trials()["a", "float32"].cost is None

@@ -121,7 +121,8 @@ def survey(
             with bar() as progress:
                 task = progress.add_task(title, total=total)
                 for trial in trials:
-                    known[trial.operator, trial.dtype] = trial
+                    case = trial.operator, trial.dtype
+                    known[case] = journal.with_cost(trial, known.get(case))
                     run.seconds = max(1, round(time.monotonic() - begun))
                     if kept:
                         kept.append(trial, run)

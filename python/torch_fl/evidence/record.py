@@ -57,12 +57,12 @@ def _driver(build: dict[str, Any], facts: dict[str, Any], environ: Mapping[str, 
 
 
 def _said(command: Sequence[str | Path]) -> str:
-    """What a program prints, or why it does not."""
+    """What a program prints, or why it does not; of several cards that it says the same of, it counts once."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"cannot be run: {error}"
-    return (done.stdout or done.stderr).strip()
+    return "\n".join(dict.fromkeys((done.stdout or done.stderr).strip().splitlines()))
 
 
 def _versions() -> dict[str, str]:

@@ -32,10 +32,13 @@ class Journal:
         Raises:
             ValueError: the evidence cannot be read.
         """
-        found = {}
+        found: dict[tuple[str, str], Trial] = {}
         if self.evidence.exists():
             found = {(trial.operator, trial.dtype): trial for trial in evidence.read(self.evidence).trials}
-        return found | {(trial.operator, trial.dtype): trial for trial, _ in self._lines()}
+        for trial, _ in self._lines():
+            key = trial.operator, trial.dtype
+            found[key] = with_cost(trial, found.get(key))
+        return found
 
     def runs(self) -> list[Run]:
         """The runs that the trials are from, with the time that each took."""
@@ -60,6 +63,13 @@ class Journal:
             except ValidationError:  # cut off
                 continue
             yield line.trial, line.run
+
+
+def with_cost(trial: Trial, before: Trial | None) -> Trial:
+    """A trial with the cost that an earlier one of the same case has: trying more layouts does not change it."""
+    if before is None or before.cost is None or trial.cost is not None or trial.verdict != "correct":
+        return trial
+    return trial.model_copy(update={"cost": before.cost, "large": trial.large or before.large})
 
 
 class Line(BaseModel):

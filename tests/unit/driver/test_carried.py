@@ -89,12 +89,12 @@ def machine(tmp_path: Path):
 
 
 def test_every_test_counts_once_even_where_a_process_dies(machine) -> None:
-    done = machine("--jobs", "2")
+    done = machine("--jobs", "2", "--unpack", str(machine.output.parent / "here"))
     assert (done.returncode, done.stderr) == (1, "")
     evidence = json.loads((machine.output / "evidence-toy.json").read_text())
     assert evidence["counts"] == {"passed": 4, "skipped": 1, "failed": 1, "error": 1}
     assert (evidence["platform"], evidence["status"], evidence["devices"][0]["name"]) == ("toy", 1, "a toy")
-    assert evidence["command"] == ["python3", "torch-fl-toy-1.0.pyz", "--output", "out", "--jobs", "2"]
+    assert evidence["command"] == ["python3", "torch-fl-toy-1.0.pyz", "--output", "out", "--jobs", "2", "--unpack", "here"]
     reasons = " ".join(evidence["failed"].values())
     assert "one is not two" in reasons and "crashed" in reasons
     assert list(evidence["skipped"].values()) == ["no toy"]
