@@ -264,4 +264,5 @@ with forward.dual_level():
 assert served("square") == {"flaggems": 1}
 """,
         routes=routes,
+        warn=True,  # PyTorch scripts its formulas of tangents, which it calls deprecated
     )
