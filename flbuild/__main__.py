@@ -61,7 +61,8 @@ def main(args, layout: Layout, report: Report) -> int:
     children.reap(layout.work)
     remove(layout.work)
     layout.work.mkdir(parents=True)
-    wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, args.kernels)
+    kernels = args.kernels or (["boxing"] if args.bundle else [])
+    wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, kernels)
     accelerator.announce_sdk(layout, wished)
     layout = replace(layout, torch=accelerator.seed_torch(layout, wished))
 
@@ -79,6 +80,13 @@ def main(args, layout: Layout, report: Report) -> int:
     if wished.needs_libtorch:
         bundle = libtorch.prepare(layout, report, wished, args.libtorch, args.license_file, urls)
         base += accelerator.announce_libtorch(bundle)
+        if args.bundle:
+            channel = libtorch.make(layout, report, wished, urls, extra, tested=False)
+            report.results["channel"] = channel
+            report.say(f"\nName this channel before the others where the vendor's core of PyTorch is wanted: {channel}")
+            return 0
+    elif args.bundle:
+        raise UserError(f"{wished.platform.name} runs on the official core of PyTorch: there is nothing to bundle.")
     built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
     if wished.needs_libtorch:
@@ -90,8 +98,9 @@ def main(args, layout: Layout, report: Report) -> int:
             everything = [*everything, flaggems_seed.make(layout, report)]
         return carry_away(layout, report, wished, everything, solve.specs(built.packages, *asked), built, Path(args.carry))
     wanted = solve.specs(built.packages) + list(solve.COMPANIONS)
-    install(layout, report, variant.stem, everything, wanted)
-    prefix = layout.environment(variant.stem)
+    prefix = install(layout, report, variant.stem, everything, wanted)
+    if wished.needs_libtorch:
+        libtorch.try_out(prefix, layout.quarantine("libtorch"))
     report.results |= {
         "environment": str(prefix),
         "channel": str(layout.channel),

@@ -84,6 +84,11 @@ def parser() -> argparse.ArgumentParser:
         help="with --with boxing, on platforms whose vendor has a PyTorch of its own: its wheel, or the folder torch of an installation",
     )
     made.add_argument(
+        "--bundle",
+        action="store_true",
+        help="with --libtorch, make the packages of the vendor's core of PyTorch in a channel of their own, and stop there",
+    )
+    made.add_argument(
         "--license-file",
         type=Path,
         metavar="FILE",

@@ -208,11 +208,14 @@ def siblings(packages: list[Package]) -> dict[str, list[Package]]:
 
 
 def publishing_problems(package: Package) -> list[str]:
-    """Whether a package may leave the machine that made it: what runs on an emulated SDK may not."""
+    """Whether a package may leave the machine that made it: what runs on an emulated SDK, or has a vendor's files without its terms, may not."""
     facts = [json.loads(path.read_text()) for path in package.root.rglob("compatibility.json")]
     emulated = package.name == EMULATED_SDK or package.variant.endswith("_emu")
     if emulated or any(fact.get("emulated_sdk") for fact in facts):
         return [f"{package.file.name}: is built on an emulated SDK and may not be published"]
+    bundles = [json.loads(path.read_text()) for path in package.root.rglob("libtorch.json")]
+    if not all(bundle["publishable"] for bundle in bundles):
+        return [f"{package.file.name}: holds a vendor's libraries without its terms (--license-file), so it is for this site alone"]
     return []
 
 

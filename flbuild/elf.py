@@ -43,19 +43,24 @@ class Elf:
     path: Path
 
     @cached_property
-    def _facts(self) -> tuple[dict[str, list[str]], set[str], set[str]]:
+    def _tags(self) -> dict[str, list[str]]:
         tags: dict[str, list[str]] = {}
-        exported: set[str] = set()
-        undefined: set[str] = set()
         with self.path.open("rb") as file:
-            elf = ELFFile(file)
-            for section in elf.iter_sections():
+            for section in ELFFile(file).iter_sections():
                 if isinstance(section, DynamicSection):
                     for tag in section.iter_tags():
                         if tag.entry.d_tag in ("DT_NEEDED", "DT_RUNPATH", "DT_RPATH", "DT_SONAME"):
                             value = getattr(tag, tag.entry.d_tag.removeprefix("DT_").lower())
                             tags.setdefault(tag.entry.d_tag, []).append(value)
-                elif isinstance(section, SymbolTableSection) and section.name == ".dynsym":
+        return tags
+
+    @cached_property
+    def _symbols(self) -> tuple[set[str], set[str]]:
+        exported: set[str] = set()
+        undefined: set[str] = set()
+        with self.path.open("rb") as file:
+            for section in ELFFile(file).iter_sections():
+                if isinstance(section, SymbolTableSection) and section.name == ".dynsym":
                     for symbol in section.iter_symbols():
                         if not symbol.name or symbol.name in LINKER_SYMBOLS:
                             continue
@@ -65,17 +70,17 @@ class Elf:
                                 exported.add(symbol.name)
                         elif binding == "STB_GLOBAL":  # a weak one may stay unresolved
                             undefined.add(symbol.name)
-        return tags, exported, undefined
+        return exported, undefined
 
     @property
     def needed(self) -> list[str]:
         """The libraries it asks the loader for, in order."""
-        return self._facts[0].get("DT_NEEDED", [])
+        return self._tags.get("DT_NEEDED", [])
 
     @property
     def run_paths(self) -> list[str]:
         """The folders of DT_RUNPATH and DT_RPATH, in order."""
-        tags = self._facts[0]
+        tags = self._tags
         return [path for tag in ("DT_RUNPATH", "DT_RPATH") for value in tags.get(tag, []) for path in value.split(":")]
 
     @cached_property
@@ -87,11 +92,11 @@ class Elf:
 
     @property
     def exported(self) -> set[str]:
-        return self._facts[1]
+        return self._symbols[0]
 
     @property
     def undefined(self) -> set[str]:
-        return self._facts[2]
+        return self._symbols[1]
 
     def resolve(self, name: str) -> Path | None:
         """Where the loader finds a needed library by this file's own run paths; None where it does not."""

@@ -1,4 +1,4 @@
-"""Whether libraries fit together, the machine, and what was compiled against the official PyTorch."""
+"""Whether libraries fit together and to the machine, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -45,15 +45,3 @@ def newest_glibc(libraries: Iterable[Elf]) -> tuple[int, int]:
     """The version of glibc that libraries ask for; (0, 0) when they ask for none."""
     asked = (GLIBC.fullmatch(version) for library in libraries for version in library.versions_needed)
     return max((tuple(map(int, match.groups())) for match in asked if match), default=(0, 0))
-
-
-def missing_symbols(consumers: Iterable[Elf], official: Iterable[Elf], bundle: Iterable[Elf]) -> dict[str, list[str]]:
-    """Symbols that libraries take from the official PyTorch and the vendor's does not export.
-
-    Returns:
-        for each consumer that would not load, the names.
-    """
-    offered = set().union(*(library.exported for library in official))
-    there = set().union(*(library.exported for library in bundle))
-    missing = {consumer.path.name: sorted((consumer.undefined & offered) - there) for consumer in consumers}
-    return {name: symbols for name, symbols in missing.items() if symbols}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
 from pathlib import Path
 
 from rattler.index import index_fs
@@ -63,19 +65,20 @@ def prepare(layout: Layout, report: Report, variant: Variant, given: Path | None
     return place
 
 
-def make(layout: Layout, report: Report, variant: Variant, urls: list[str], extra: list[Path]) -> str:
+def make(layout: Layout, report: Report, variant: Variant, urls: list[str], extra: list[Path], tested: bool = True) -> str:
     """Have the channel with the bundle's packages in place.
 
     Args:
         urls: channels for their dependencies: the product's first.
         extra: variant files.
+        tested: whether the packages' tests are run, which need the product's channel.
 
     Returns:
         the channel's URL.
     """
     folder, place = bundle_folder(layout, variant), channel_folder(layout, variant)
     facts = json.loads((folder / bundle.MANIFEST).read_text())
-    now = manifest(layout.root, [layout.root / RECIPE]) | {"bundle": sha256_file(folder / bundle.MANIFEST)}
+    now = manifest(layout.root, [layout.root / RECIPE]) | {"bundle": sha256_file(folder / bundle.MANIFEST), "tested": str(tested)}
     recover(place)
     record = place / IDENTITY
     if record.is_file() and not changes(json.loads(record.read_text()), now):
@@ -106,10 +109,29 @@ def make(layout: Layout, report: Report, variant: Variant, urls: list[str], extr
         asyncio.run(index_fs(output, force=True))
         packages = sorted(output.glob("*/*.conda"))
         tests = {"kind": "test", "packages": [str(path) for path in packages], "channels": [output.as_uri(), *urls]}
-        run_worker(layout, tests, f"test-libtorch-{variant.name}", 1, layout.package_cache)
+        if tested:
+            run_worker(layout, tests, f"test-libtorch-{variant.name}", 1, layout.package_cache)
         for path in packages:
             path.chmod(0o644)
         stage.detail = f"{len(packages)} packages, {sum(path.stat().st_size for path in packages) / 1e6:.0f} MB"
     (output / IDENTITY).write_text(json.dumps(now, indent=1))
     publish(output, place)
     return place.as_uri()
+
+
+def try_out(prefix: Path, scratch: Path) -> None:
+    """Have the loader resolve every symbol that our libraries and PyTorch's Python part take from the vendor's core.
+
+    Args:
+        prefix: an environment with all of them.
+
+    Raises:
+        UserError: one is not there, or means something else; the loader's words are given.
+    """
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | {"LD_BIND_NOW": "1"}
+    code = "import torch, torch_fl; from torch_fl import _C; assert _C.native_device_type(), 'the core of PyTorch knows no such device'"
+    command = [prefix / "bin" / "python", "-B", "-c", code]
+    done = subprocess.run(command, env=env, cwd=scratch, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no reason was given")
+        raise UserError(f"the vendor's core of PyTorch does not fit these packages: {reason}; ask for its build of the same release, or build for another one.")

@@ -8,6 +8,7 @@ from torch_fl._version import __version__
 from torch_fl.cli.dev import dev
 from torch_fl.cli.doctor import doctor
 from torch_fl.cli.info import info
+from torch_fl.cli.libtorch import bundle_libtorch
 from torch_fl.cli.routes import routes
 from torch_fl.cli.test import test
 
@@ -21,6 +22,7 @@ app.command()(info)
 app.command()(routes)
 app.command()(test)
 app.command()(doctor)
+app.command()(bundle_libtorch)
 app.add_typer(dev, name="dev")
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
     from torch_fl.cli.survey import survey

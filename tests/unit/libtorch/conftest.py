@@ -20,11 +20,10 @@ FOLDER = "lib/python3.12/site-packages/torch/lib"
 def library(tmp_path_factory: pytest.TempPathFactory):
     """Compiles one C++ library: `library(folder, "libx.so", exports=["int f()"], needs=[other])`."""
 
-    def compile(folder: Path, name: str, exports: list[str] = [], needs: list[Path] = [], calls: list[str] = []) -> Path:
+    def compile(folder: Path, name: str, exports: list[str] = [], needs: list[Path] = []) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         source = folder / f"{name}.cpp"
         bodies = [f'__attribute__((visibility("default"))) {export} {{ return 0; }}' for export in exports]
-        bodies += [f"int {function}(); int calls_{function}() {{ return {function}(); }}" for function in calls]
         source.write_text("#include <string>\n" + "\n".join(bodies) + "\n")
         command = ["g++", "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,-soname,{name}", "-o", folder / name, source, *needs]
         subprocess.run(command, check=True, capture_output=True, text=True)

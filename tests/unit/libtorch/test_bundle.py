@@ -118,12 +118,3 @@ def test_an_older_bundle_stays_until_the_new_one_is_whole(make, torch: Path) -> 
     with pytest.raises(Exception):
         make(torch)
     assert {file.name: sha256_file(file) for file in folder.iterdir()} == before
-
-
-def test_symbols_that_consumers_miss_are_found(library, tmp_path: Path) -> None:
-    official = [Elf(library(tmp_path / "a", "libtorch_cpu.so", ["int at()", "int official_only()"]))]
-    vendors = [Elf(library(tmp_path / "b", "libtorch_cpu.so", ["int at()"]))]
-    consumer = [Elf(library(tmp_path / "c", "libtorch_fl.so", [], [official[0].path], ["at", "official_only", "other"]))]
-    (symbols,) = check.missing_symbols(consumer, official, vendors).values()
-    assert len(symbols) == 1 and "official_only" in symbols[0]
-    assert check.missing_symbols(consumer, official, official) == {}
