@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The emulated wheel torch+metax, unpacked: an installed CPU PyTorch's libraries with the emulated CUDA part among them.
 

@@ -18,7 +18,7 @@ for line in sys.stdin:
             signal.alarm(120)
             for number in (1, 2):
                 os.dup2(output.fileno(), number)
-            exec(compile(json.loads(line), "<test>", "exec"), {"__name__": "__main__"})
+            exec(compile(json.loads(line), "<test>", "exec"), {"__name__": "__main__"})  # noqa: S102 - the tests' own programs
             sys.exit()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         output.seek(0)

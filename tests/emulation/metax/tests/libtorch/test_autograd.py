@@ -78,6 +78,17 @@ def test_autocast_and_what_gradient_scaling_is_made_of(passes):
     )
 
 
+def test_a_sparse_gradient_can_be_taken_apart(passes):
+    passes(
+        """
+        rows = torch.tensor([1, 3, 1], device=D)
+        gradient = torch.ops.aten.embedding_sparse_backward(torch.ones(3, 2, device=D), rows, 5, -1, False)
+        assert gradient.layout == torch.sparse_coo and gradient._indices().is_cuda and gradient._values().is_cuda
+        assert gradient._indices().tolist() == [[1, 3, 1]] and gradient._values().tolist() == [[1, 1]] * 3
+        """
+    )
+
+
 def test_a_gradient_on_another_device_and_a_process_that_ends_after_backward(passes):
     source = """
         x = torch.ones(3, device="cuda:1", requires_grad=True)

@@ -117,6 +117,23 @@ def test_factories(passes):
     )
 
 
+def test_products_have_the_precision_that_pytorchs_switches_allow(passes):
+    passes(
+        """
+        x = torch.full((2, 2), 1 + 2.0**-12)  # a bit more than TF32 has
+        exact, rounded = (x @ x).to(D), torch.full((2, 2), 2.0, device=D)
+        assert torch.equal(x.to(D) @ x.to(D), exact)
+        torch.backends.cuda.matmul.allow_tf32 = True
+        assert torch.equal(x.to(D) @ x.to(D), rounded)
+        assert torch.equal(x.double().to(D) @ x.double().to(D), (x.double() @ x.double()).to(D))
+        weight = torch.ones(1, 1, 1, device=D)
+        assert torch.equal(torch.conv1d(x[None, :1].to(D), weight), x[None, :1].to(D))
+        torch.backends.cudnn.allow_tf32 = True
+        assert torch.equal(torch.conv1d(x[None, :1].to(D), weight), torch.ones(1, 1, 2, device=D))
+        """
+    )
+
+
 def test_other_layouts_are_refused(passes):
     passes(
         """
