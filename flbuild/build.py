@@ -14,8 +14,9 @@ from pathlib import Path
 from rattler.index import index_fs
 from ruamel.yaml import YAML
 
-from flbuild import core
+from flbuild import contents, core
 from flbuild.digest import changes, manifest
+from flbuild.errors import UserError
 from flbuild.jobs import run as run_worker
 from flbuild.layout import Layout, publish, recover, remove
 from flbuild.report import Report, Stage
@@ -127,6 +128,7 @@ def run(
             os.environ.pop(core.VARIABLE, None)  # tests and their evidence have nothing to do with it
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
+    check_links(layout, output)
     with report.stage("package tests") as stage:
         asyncio.run(index_fs(output, force=True))
         test(layout, name, made, [output.as_uri(), *channels], jobs, cache, stage)
@@ -137,6 +139,17 @@ def run(
         stage.detail = str(layout.channel)
     remove(output)
     return Built(files, True)
+
+
+def check_links(layout: Layout, output: Path) -> None:
+    """Whether it is known of each library that packages need where it comes from.
+
+    Raises:
+        UserError: it is not; the first library is named.
+    """
+    unknown = contents.unknown_links(output, layout.quarantine("links"), layout.root)
+    if unknown:
+        raise UserError(f"a package was linked with more than its platform has: {unknown[0]}; name it there under sonames, or do not link it.")
 
 
 def test(

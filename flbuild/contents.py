@@ -131,7 +131,7 @@ def identity_problems(package: Package) -> list[str]:
     return problems
 
 
-def link_problems(packages: list[Package], sonames: list[str]) -> list[str]:
+def link_problems(packages: list[Package], sonames: list[str], idle_too: bool = True) -> list[str]:
     """Needed libraries that nothing accounts for, and names allowed by platform.toml that nothing needs.
 
     `packages` are of one variant; `sonames` are the patterns of its platform.
@@ -139,10 +139,11 @@ def link_problems(packages: list[Package], sonames: list[str]) -> list[str]:
     needed = {
         (name, library.path.name) for package in packages for library in package.libraries for name in library.needed
     }
-    foreign = {pair for pair in needed if pair[0] not in KNOWN_LIBRARIES}
+    own = {library.path.name for package in packages for library in package.libraries if package.name != EMULATED_SDK}
+    foreign = {pair for pair in needed if pair[0] not in KNOWN_LIBRARIES | own}
     unknown = [pair for pair in foreign if not any(fnmatchcase(pair[0], pattern) for pattern in sonames)]
     idle = [pattern for pattern in sonames if not any(fnmatchcase(name, pattern) for name, _ in foreign)]
-    if not any(package.name == "torch-fl-vendor-kernels" for package in packages):
+    if not idle_too or not any(package.name == "torch-fl-vendor-kernels" for package in packages):
         idle = []  # the runtime alone, by FLAGOS_BUILD_VENDOR=OFF, needs fewer
     return [f"{library}: needs {name}, which platform.toml does not allow" for name, library in sorted(unknown)] + [
         f"platform.toml: sonames has {pattern}, which no library of {packages[0].variant} needs" for pattern in idle
@@ -217,6 +218,16 @@ def publishing_problems(package: Package) -> list[str]:
     if not all(bundle["publishable"] for bundle in bundles):
         return [f"{package.file.name}: holds a vendor's libraries without its terms (--license-file), so it is for this site alone"]
     return []
+
+
+def unknown_links(channel: Path, into: Path, root: Path = ROOT) -> list[str]:
+    """Of the packages of a channel what they need and nobody accounts for, one sentence each; `into` as for :func:`problems`."""
+    known = {variant.build_prefix: variant for p in load_all(root) for variant in variants(p)}
+    found = []
+    for group in siblings(unpack_channel(channel, into)).values():
+        variant = known.get(group[0].variant.removesuffix("_emu"))
+        found += link_problems(group, variant.platform.sonames if variant else [], idle_too=False)
+    return found
 
 
 def problems(channel: Path, into: Path, root: Path = ROOT, publish: bool = False) -> list[str]:

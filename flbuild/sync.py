@@ -41,8 +41,6 @@ def held(variant: Variant, kernels: str) -> str:
 def variant_keys(variant: Variant) -> dict[str, str]:
     """The `flagos_*` keys of one variant, as the recipe reads them."""
     platform = variant.platform
-    # The recipe's list takes one template an entry; a glob with alternatives carries any number of names.
-    sonames = "{" + ",".join(platform.sonames) + "}" if len(platform.sonames) > 1 else "".join(platform.sonames)
     return {
         "flagos_platform": platform.id,
         "flagos_sdk": platform.sdk.name if platform.sdk else NONE,
@@ -51,7 +49,6 @@ def variant_keys(variant: Variant) -> dict[str, str]:
         "flagos_build_number": str(variant.build_number),
         "flagos_down_priority": str(variant.down_priority),
         "flagos_gate": variant.gate or NONE,
-        "flagos_sonames": sonames or NONE,
         "flagos_sdk_spec": variant.sdk_spec or NONE,
         "flagos_sdk_run_path": ":".join(variant.run_path) or NONE,
         "flagos_emulated": "yes" if variant.emulated else "no",

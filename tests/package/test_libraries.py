@@ -43,6 +43,13 @@ def test_run_paths_are_relative_and_name_no_folder_twice(packages):
         assert len(set(library.run_paths)) == len(library.run_paths), library.run_paths
 
 
+def test_ld_library_path_comes_before_run_paths(packages):
+    """So a person may name an SDK that is not in the default folder: a RUNPATH is asked after that variable, a RPATH before."""
+    for library in (library for package in packages for library in package.libraries):
+        dynamic = subprocess.run(["readelf", "-d", library.path], capture_output=True, text=True, check=True).stdout
+        assert "(RUNPATH)" in dynamic and "(RPATH)" not in dynamic, library.path
+
+
 def test_a_platform_library_shows_one_symbol(runtime):
     assert named(runtime, r"libtorch_fl_platform_host\.so").exported == {"flagos_platform_entry"}
 
