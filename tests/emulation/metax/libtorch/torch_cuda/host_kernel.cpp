@@ -58,10 +58,10 @@ class Call {
   void round_factors() {
     const auto first = first_factor(plan_.name);
     if (!first) return;
-    for (size_t position : {*first, *first + 1}) {
-      IValue& value = (*stack_)[stack_->size() - plan_.arguments + position];
-      value = as_factor(value.toTensor(), plan_.short_name == "convolution");
-    }
+    IValue* factors = &(*stack_)[stack_->size() - plan_.arguments + *first];
+    const bool of_convolution = plan_.short_name == "convolution";
+    if (of_convolution && !is_wide(factors[1].toTensor())) return;
+    for (IValue* value : {factors, factors + 1}) *value = as_factor(value->toTensor(), of_convolution);
   }
 
   void replace_results() {

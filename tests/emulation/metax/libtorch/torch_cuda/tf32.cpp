@@ -10,6 +10,7 @@
 namespace emulated_fork {
 namespace {
 
+constexpr int64_t kWide = 16;     // channels of either side: guess
 constexpr int64_t kDropped = 13;  // bits of a float32's mantissa that TF32 has not
 
 }  // namespace
@@ -23,6 +24,8 @@ std::optional<size_t> first_factor(std::string_view op) {
     if (name == known) return 1;
   return std::nullopt;
 }
+
+bool is_wide(const at::Tensor& weight) { return weight.size(0) >= kWide && weight.size(1) >= kWide; }
 
 at::Tensor as_factor(const at::Tensor& host, bool of_convolution) {
   using at::Float32Backend, at::Float32Op;

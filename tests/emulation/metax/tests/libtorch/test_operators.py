@@ -126,10 +126,13 @@ def test_products_have_the_precision_that_pytorchs_switches_allow(passes):
         torch.backends.cuda.matmul.allow_tf32 = True
         assert torch.equal(x.to(D) @ x.to(D), rounded)
         assert torch.equal(x.double().to(D) @ x.double().to(D), (x.double() @ x.double()).to(D))
-        weight = torch.ones(1, 1, 1, device=D)
-        assert torch.equal(torch.conv1d(x[None, :1].to(D), weight), x[None, :1].to(D))
         torch.backends.cudnn.allow_tf32 = True
-        assert torch.equal(torch.conv1d(x[None, :1].to(D), weight), torch.ones(1, 1, 2, device=D))
+        for channels, rounds in ((15, False), (16, True)):
+            signal = torch.zeros(1, channels, 2)
+            signal[0, 0] = x[0]
+            weight = torch.ones(channels, channels, 1)
+            found = torch.conv1d(signal.to(D), weight.to(D)).cpu()
+            assert torch.equal(found, torch.ones(1, channels, 2) if rounds else torch.conv1d(signal, weight))
         """
     )
 
