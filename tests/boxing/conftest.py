@@ -42,7 +42,6 @@ SLOT, NATIVE = _kernels()
 CUDA_IN_PYTHON = hasattr(torch._C, "_cuda_init")  # an emulated fork of PyTorch has it in C++ alone, which starts it unasked
 if NATIVE == "cuda" and not CUDA_IN_PYTHON:
     torch.cuda._initialized = True
-torch.backends.cudnn.allow_tf32 = False  # convolutions are compared with the CPU's
 
 
 def pytest_collection_modifyitems(items):

@@ -25,7 +25,6 @@ HEAD = """
 import threading, torch
 from torch.testing import assert_close
 torch.cuda._initialized = True
-torch.backends.cudnn.allow_tf32 = False
 torch.manual_seed(0)
 D = "cuda"
 def refused(kind, call):
