@@ -56,7 +56,8 @@ assert first.query() and second.query() and first.elapsed_time(second) >= 0
 def test_copies_wait_as_they_are_asked_to(passes):
     passes(
         """
-        x, pageable, pinned = torch.zeros(4, device=D), torch.zeros(4), torch.zeros(4).pin_memory()
+        x, pageable, pinned, other = torch.zeros(4, device=D), torch.zeros(4), torch.zeros(4).pin_memory(), torch.zeros(4).pin_memory()
+        results = []
         source = torch.arange(4.0).pin_memory()
         """
         + GATE.replace("\n", "\n        ")
@@ -64,11 +65,13 @@ def test_copies_wait_as_they_are_asked_to(passes):
         x.copy_(source, non_blocking=True)
         pinned.copy_(x, non_blocking=True)
         assert not torch.accelerator.current_stream().query() and pinned.sum() == 0
-        waiting = threading.Thread(target=lambda: pageable.copy_(x))
-        waiting.start()
+        blocking = [threading.Thread(target=lambda to=to: results.append(to.copy_(x).tolist())) for to in (pageable, other)]
+        for thread in blocking:
+            thread.start()
         gate.open()
-        waiting.join()
-        assert pageable.tolist() == pinned.tolist() == [0, 1, 2, 3]
+        for thread in blocking:
+            thread.join()
+        assert results == [[0, 1, 2, 3]] * 2 and pinned.tolist() == [0, 1, 2, 3]
         """
     )
 
