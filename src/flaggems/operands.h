@@ -11,7 +11,7 @@ namespace torch_fl::flaggems {
 // Finds the device of the call, which is that of the first tensor on one, else of a device argument, else the current one;
 // and moves what PyTorch lets lie on the CPU to it: scalars, indices. A wrapped Python number becomes a scalar tensor of the data
 // type that promotion would give it. Declines transfers, tensors of several devices, which the next step has a sentence for, calls
-// with a tensor that has no elements, and draws from a generator of the caller's.
+// with a tensor that has no elements or lazy bits, and draws from a generator of the caller's.
 c10::Device bring_together(const OperatorPlan& plan, torch::jit::Stack* stack);
 
 }  // namespace torch_fl::flaggems

@@ -266,3 +266,26 @@ assert served("square") == {"flaggems": 1}
         routes=routes,
         warn=True,  # PyTorch scripts its formulas of tangents, which it calls deprecated
     )
+
+
+def test_copies_of_what_is_negated_or_conjugated_lazily_are_not_for_kernels_that_see_memory(stub, python):
+    functions = """
+def nothing(to, source, non_blocking=False):
+    calls.append("copy_")
+    return to
+"""
+    routes = stubbed(stub, {"copy_": "nothing"}, functions)
+    python(
+        PRELUDE
+        + """
+x, y = torch.tensor([1.0, 2.0], device=D), torch.zeros(2, device=D)
+assert y.copy_(x).tolist() == [0, 0] and served("copy_").get("flaggems") == 1
+assert y.copy_(torch._neg_view(x)).tolist() == [-1, -2]
+z = torch.zeros(1, dtype=torch.complex64, device=D)
+assert z.copy_(torch.tensor([1 + 1j], device=D).conj()).tolist() == [1 - 1j]
+negated = torch._neg_view(y)
+negated.copy_(x)
+assert y.tolist() == [-1, -2] and served("copy_").get("flaggems") == 1
+""",
+        routes=routes,
+    )

@@ -1,6 +1,6 @@
 """The platform's devices, and the vendor's libraries that drive them."""
 
-import json
+import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,9 +41,10 @@ def loaded(names: list[str]) -> list[Path]:
 
 def _library(file: Path, sdk: dict | None) -> Iterator[Finding]:
     """A vendor's library is the SDK's: another one of its name, put before it by LD_LIBRARY_PATH, is the usual reason for odd failures."""
-    own = Path(_C.__file__).parents[4] if sdk else None  # the environment, which an emulated SDK is part of
-    homes = [Path(sdk["root"])] if sdk else []
-    if sdk and not any(home in file.parents for home in (*homes, own)):
+    homes = [Path(_C.__file__).parents[4]]  # the environment, which an emulated SDK is part of
+    if sdk:
+        homes += [Path(sdk["root"]), *(Path(os.environ[name]) for name in sdk.get("root_variables", []) if os.environ.get(name))]
+    if sdk and not sdk.get("with_pytorch") and not any(home in file.parents for home in homes):
         yield Finding("note", file.name, f"is loaded from {file.parent} and not from {sdk['root']}: LD_LIBRARY_PATH decides that, or the system's cache")
     else:
         yield Finding("fine", file.name, f"is loaded from {file.parent}")

@@ -20,6 +20,7 @@ def check() -> Iterator[Finding]:
     wanted = capabilities.platform().get("libtorch")
     if not wanted:
         return
+    yield Finding("fine", "imports", "torch and torch_fl may be imported in any order: nothing is loaded ahead of PyTorch")
     if not MANIFEST.is_file():
         yield Finding(
             "fine", "libtorch", f"the core of PyTorch is the official {torch.__version__}; boxing would need torch-fl-vendor-kernels and torch-fl-libtorch"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -38,8 +39,8 @@ def refused(kind, call):
 
 @pytest.fixture(scope="session")
 def libraries() -> Path:
-    """The folder of libtorch_cuda.so and of the runtime below it."""
-    folder = built.libraries("metax")
+    """The folder of libtorch_cuda.so and of the runtime below it; build-locally.py names it."""
+    folder = Path(os.environ.get("FLAGOS_EMULATED_LIBTORCH") or built.libraries("metax"))
     if not (folder / "libtorch_cuda.so").is_file():
         pytest.skip("this build has no emulated fork of PyTorch: it is part of boxing")
     return folder
@@ -47,8 +48,8 @@ def libraries() -> Path:
 
 @pytest.fixture(scope="session")
 def stock() -> Path:
-    """The folder of the installed PyTorch."""
-    return Path(importlib.util.find_spec("torch").origin).parent
+    """The folder of an installed official PyTorch: this one, unless build-locally.py names another."""
+    return Path(os.environ.get("FLAGOS_OFFICIAL_TORCH") or importlib.util.find_spec("torch").origin.removesuffix("/__init__.py"))
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +85,7 @@ def template(fork: Path, libraries: Path) -> Iterator[subprocess.Popen]:
     """A process that has imported the fork and runs programs in children of its own (template.py), with two devices."""
     variables = processes.environment("metax", fork) | {
         "LD_LIBRARY_PATH": str(libraries),
+        "EMULATED_LIBRARIES": str(libraries),  # one runtime in the process: that below the fork
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # with flagos in the process, autograd would serve flagos
         "PYTHONWARNINGS": "ignore",
         "FLAGOS_HOST_DEVICES": "2",
