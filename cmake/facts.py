@@ -39,6 +39,14 @@ def uses_cxx11_abi(libc10: Path) -> bool:
     return b"__cxx11" in libc10.read_bytes()
 
 
+def vendors_core(folder: str) -> dict:
+    """Of a vendor's core of PyTorch that kernels were linked with: the package that holds it, and the vendor's version."""
+    if not folder:
+        return {}
+    bundle = json.loads((Path(folder) / "libtorch.json").read_text("utf-8"))
+    return {"bundled_libtorch": "torch-fl-libtorch", "vendor_torch_version": bundle["vendor_torch_version"]}
+
+
 def compatibility(given: argparse.Namespace, platform: dict) -> dict:
     """The content of compatibility.json."""
     minor = "{}.{}".format(*sys.version_info[:2])
@@ -56,8 +64,7 @@ def compatibility(given: argparse.Namespace, platform: dict) -> dict:
         "python_requires": f"=={minor}.*",
         "torch_version": given.torch_version,
         "torch_cxx11_abi": uses_cxx11_abi(given.libc10),
-        "bundled_libtorch": None,
-        "vendor_torch_version": None,
+        **vendors_core(given.libtorch),
         "build_versions": {name: version for name in NEIGHBOURS if (version := installed(name))},
         "flaggems_vendor": None if emulated else platform.get("triton", {}).get("flaggems_vendor"),
     }
@@ -74,6 +81,7 @@ def main() -> None:
     parser.add_argument("--kernel-sets", type=lambda text: [name for name in text.split(";") if name], default=[])
     parser.add_argument("--torch-version", required=True)
     parser.add_argument("--libc10", type=Path, required=True)
+    parser.add_argument("--libtorch", default="", help="the bundle of a vendor's core of PyTorch")
     given = parser.parse_args()
     platform = read_toml(given.platform_file)
     given.folder.mkdir(parents=True, exist_ok=True)

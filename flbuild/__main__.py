@@ -52,6 +52,23 @@ def demonstrate(layout: Layout, report: Report, prefix: Path, args: argparse.Nam
         shown.touch()
 
 
+def check_options(variant: Variant, args: argparse.Namespace) -> None:
+    """Refuse options about a vendor's core of PyTorch that would be passed over.
+
+    Raises:
+        UserError: the first one, and why.
+    """
+    if args.license_file and not args.license_file.is_file():
+        raise UserError(f"--license-file {args.license_file} is no file; give the vendor's terms as a text.")
+    if variant.needs_libtorch:
+        return
+    given = next((f"--{name.replace('_', '-')}" for name in ("bundle", "libtorch", "license_file") if getattr(args, name)), None)
+    if given and variant.platform.libtorch:
+        raise UserError(f"{given} is for kernels on the vendor's core of PyTorch, and these are not asked for; add --with boxing.")
+    if given:
+        raise UserError(f"{given}: {variant.platform.name} runs on the official core of PyTorch, so there is nothing to bundle; leave it out.")
+
+
 def main(args, layout: Layout, report: Report) -> int:
     """All stages.
 
@@ -63,6 +80,7 @@ def main(args, layout: Layout, report: Report) -> int:
     layout.work.mkdir(parents=True)
     kernels = args.kernels or (["boxing"] if args.bundle else [])
     wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, kernels)
+    check_options(wished, args)
     accelerator.announce_sdk(layout, wished)
     layout = replace(layout, torch=accelerator.seed_torch(layout, wished))
 
@@ -85,8 +103,6 @@ def main(args, layout: Layout, report: Report) -> int:
             report.results["channel"] = channel
             report.say(f"\nName this channel before the others where the vendor's core of PyTorch is wanted: {channel}")
             return 0
-    elif args.bundle:
-        raise UserError(f"{wished.platform.name} runs on the official core of PyTorch: there is nothing to bundle.")
     built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
     everything = [layout.channel.as_uri(), *urls]
     if wished.needs_libtorch:

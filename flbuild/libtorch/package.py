@@ -24,7 +24,6 @@ from flbuild.libtorch.official import PACKAGES, Official
 from flbuild.platforms import Variant
 from flbuild.report import Report
 
-NAMES = ("torch-fl-libtorch", "libtorch")
 RECIPE = Path("recipe") / "libtorch" / "recipe.yaml"
 IDENTITY = "identity.json"
 

@@ -85,3 +85,5 @@ def test_the_cards_are_pytorchs_cuda_devices_and_the_evidence_knows_it():
     assert _C.native_device_type() == "cuda"
     assert capabilities.missing("native_kernels") is None and capabilities.missing("tf32") is None
     assert "PyTorch's" in capabilities.missing("own_allocator")
+    built = capabilities.build()
+    assert built["bundled_libtorch"] == "torch-fl-libtorch" and built["vendor_torch_version"].startswith(torch.__version__.split("+")[0] + "+")
