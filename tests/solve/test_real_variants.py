@@ -157,6 +157,17 @@ def test_its_flaggems_are_the_vendors_and_need_no_kernels_on_the_host(solved, na
 
 
 @everyone
+def test_flagtree_and_triton_which_install_one_module_exclude_each_other(solved, name):
+    variant = REAL[name]
+    if not (variant.pins.triton_spec or "").startswith("flagtree "):
+        pytest.skip(f"{variant.platform.id} has Triton itself")
+    asked = f"torch-fl-flaggems=*={variant.build_prefix}_*"
+    with pytest.raises(SolverError, match="triton"):
+        solved(asked, "triton", **driver(name))
+    assert "triton" not in solved(asked, **driver(name))
+
+
+@everyone
 def test_nobody_gets_it_unasked(solved, name):
     solution = solved("torch-fl")
     assert str(solution["torch-fl"].build).startswith("host_") and f"{REAL[name].platform.sdk.name}-version" not in solution
