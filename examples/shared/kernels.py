@@ -5,6 +5,8 @@ import sys
 
 import torch
 import torch_fl
+from torch_fl import _C
+from torch_fl.routing.table import default_file
 
 BACKENDS = ("flaggems", "cpu")
 OF_THE_CPU = ("cpu", "host")  # the CPU's own kernels, one by one and composed: their results are the CPU's to the bit
@@ -18,7 +20,9 @@ def use_backend(word: str | None) -> None:
     if word is None:
         return
     platform = torch_fl._build_accelerator()
-    chosen = f"backends_{platform}_flaggems.conf" if word == "flaggems" else f"backends_{platform}.conf"
+    # With FlagGems the file that fits what else is installed, which is the one by default.
+    slots = _C.known_slots() if word == "flaggems" else ()
+    chosen = default_file(platform, slots).name
     if os.environ.get("FLAGOS_BACKEND_CONFIG") != chosen:
         os.environ["FLAGOS_BACKEND_CONFIG"] = chosen
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
