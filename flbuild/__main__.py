@@ -184,6 +184,20 @@ def test_accelerator(
     return status
 
 
+def test_without_kernels(
+    layout: Layout, report: Report, variant: Variant, urls: list[str], wanted: list[str], args: argparse.Namespace
+) -> int:
+    """The contract suite on the same packages without the kernels that need a vendor's core of PyTorch, on the official one."""
+    urls = [url for url in urls if url != libtorch.channel_folder(layout, variant).as_uri()]
+    wanted = [spec for spec in wanted if not spec.startswith(f"{solve.KERNELS_PACKAGE} ")]
+    prefix = install(layout, report, f"{variant.name}-official-test", urls, wanted)
+    report.say("\ncontract tests without these kernels, on the official core of PyTorch", style="bold")
+    with report.stage("contract tests") as stage:
+        status, _ = accelerator.run_tests(layout, variant, prefix, args.subset, args.jobs, report.as_json, "-official")
+        stage.detail = "passed" if status == 0 else "FAILED"
+    return status
+
+
 def needs_tests(name: str, built: build.Built) -> None:
     """Refuse to test packages that have no tests."""
     if not any(solve.TEST_PACKAGE in package for package in built.packages):
@@ -214,7 +228,10 @@ def test(
         report.say(f"opinfo.json and opinfo.svg are in {folder}")
         return status
     if not reference:
-        return test_accelerator(layout, report, variant, prefix, args)
+        status = test_accelerator(layout, report, variant, prefix, args)
+        if variant.needs_libtorch and not args.flaggems:
+            status = test_without_kernels(layout, report, variant, urls, wanted, args) or status
+        return status
     statuses = []
     report.say("\ntests of the sources and the packages", style="bold")
     with report.stage("source tests"):

@@ -183,13 +183,18 @@ def check_routes(layout: Layout, prefix: Path, quiet: bool) -> int:
     return testing.run_python(command, prefix, layout.work / "routes", quiet)
 
 
-def run_tests(layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool) -> tuple[int, Path]:
+def run_tests(
+    layout: Layout, variant: Variant, prefix: Path, subset: bool, jobs: int, quiet: bool, how: str = ""
+) -> tuple[int, Path]:
     """`torch-fl test` of the installed packages.
+
+    Args:
+        how: what is particular about the environment, for the name of the evidence.
 
     Returns:
         its exit status, and the file of evidence that it wrote.
     """
-    evidence = layout.artifacts / "evidence" / f"{variant.name}{'-subset' if subset else ''}.json"
+    evidence = layout.artifacts / "evidence" / f"{variant.name}{how}{'-subset' if subset else ''}.json"
     evidence.parent.mkdir(parents=True, exist_ok=True)
     options = ["--output", str(evidence), "--jobs", str(jobs)]
     options += ["--emulated"] * variant.emulated_sdk + ["--subset"] * subset

@@ -22,6 +22,7 @@ from flbuild.errors import UserError
 SUBDIR = "linux-64"
 TEST_PACKAGE = "torch-fl-tests"
 FLAGGEMS_PACKAGE = "torch-fl-flaggems"
+KERNELS_PACKAGE = "torch-fl-vendor-kernels"
 TRITON_PACKAGE = "torch-fl-triton-host"
 # Built packages that are installed where they are asked for or depended on.
 ON_REQUEST = {TEST_PACKAGE, FLAGGEMS_PACKAGE, TRITON_PACKAGE}
