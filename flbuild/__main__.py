@@ -81,7 +81,7 @@ def main(args, layout: Layout, report: Report) -> int:
     kernels = args.kernels or (["boxing"] if args.bundle else [])
     wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, kernels)
     check_options(wished, args)
-    accelerator.announce_sdk(layout, wished)
+    accelerator.sdk_root(layout, wished, os.environ)  # before anything is downloaded
     layout = replace(layout, torch=accelerator.seed_torch(layout, wished))
 
     seed_url = layout.seed.as_uri()
@@ -95,15 +95,26 @@ def main(args, layout: Layout, report: Report) -> int:
         base += seed.make(layout, report)
         extra.append(layout.seed / "variants.yaml")
 
+    bundle = None
     if wished.needs_libtorch:
         bundle = libtorch.prepare(layout, report, wished, args.libtorch, args.license_file, urls)
-        base += accelerator.announce_libtorch(bundle)
         if args.bundle:
             channel = libtorch.make(layout, report, wished, urls, extra, tested=False)
             report.results["channel"] = channel
             report.say(f"\nName this channel before the others where the vendor's core of PyTorch is wanted: {channel}")
             return 0
-    built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls)
+    built = build.run(
+        layout,
+        report,
+        variant,
+        urls,
+        base,
+        args.jobs,
+        extra,
+        one_python=seed_url in urls,
+        variables=accelerator.places(layout, wished, bundle),
+        bundle=libtorch.digest(bundle) if bundle else "",
+    )
     everything = [layout.channel.as_uri(), *urls]
     if wished.needs_libtorch:
         everything.insert(0, libtorch.make(layout, report, wished, everything, extra))

@@ -10,12 +10,10 @@ from pathlib import Path
 from rattler import Version, VirtualPackage, VirtualPackageOverrides
 
 from flbuild import testing
-from flbuild.digest import sha256_file
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
 from flbuild.libtorch import emulated
-from flbuild.libtorch.bundle import MANIFEST
 from flbuild.libtorch.official import Official
 from flbuild.platforms import PlatformError, Variant, find, load_all, on_emulated_sdk, switched
 from flbuild.report import Report
@@ -130,21 +128,14 @@ def sdk_root(layout: Layout, variant: Variant, environment: Mapping[str, str]) -
     return root
 
 
-def announce_sdk(layout: Layout, variant: Variant) -> None:
-    """Tell the recipe where this machine has the SDK."""
-    root = sdk_root(layout, variant, os.environ)
-    if root is not None:
-        os.environ[ROOT_VARIABLE] = str(root)
+def places(layout: Layout, variant: Variant, bundle: Path | None) -> dict[str, str]:
+    """Variables for the recipe: where this machine has the SDK, and the vendor's core of PyTorch that kernels are linked with.
 
-
-def announce_libtorch(bundle: Path) -> str:
-    """Tell the recipe where the vendor's core of PyTorch lies, which kernels are linked with.
-
-    Returns:
-        what identifies it.
+    Raises:
+        UserError: there is no SDK.
     """
-    os.environ[LIBTORCH_VARIABLE] = str(bundle)
-    return sha256_file(bundle / MANIFEST)
+    found = {ROOT_VARIABLE: sdk_root(layout, variant, os.environ), LIBTORCH_VARIABLE: bundle}
+    return {name: str(path) for name, path in found.items() if path is not None}
 
 
 def run_emulation_tests(layout: Layout, variant: Variant, prefix: Path, quiet: bool) -> int:

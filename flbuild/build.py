@@ -8,8 +8,10 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rattler.index import index_fs
 from ruamel.yaml import YAML
@@ -35,11 +37,11 @@ class Built:
     rebuilt: bool
 
 
-def identity(layout: Layout, variant: Path, base: str) -> dict[str, str]:
-    """Everything that decides a variant's packages."""
+def identity(layout: Layout, variant: Path, base: str, bundle: str = "") -> dict[str, str]:
+    """Everything that decides a variant's packages; `bundle` tells a vendor's core of PyTorch that kernels are linked with."""
     made = manifest(layout.root, [*(layout.root / name for name in SOURCES), variant])
     made |= {f"tool {name}": importlib.metadata.version(name) for name in ("py-rattler-build", "py-rattler")}
-    return made | {"channels": base}
+    return made | {"channels": base} | ({core.BUNDLE: bundle} if bundle else {})
 
 
 def record_file(layout: Layout, variant: str) -> Path:
@@ -87,6 +89,8 @@ def run(
     jobs: int,
     extra_variants: list[Path],
     one_python: bool = False,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    bundle: str = "",
 ) -> Built:
     """Have a variant's packages in the channel.
 
@@ -95,9 +99,11 @@ def run(
         base: what identifies their content (the seed's digest, or the URLs).
         extra_variants: variant files that win over `conda_build_config.yaml` and the variant's own.
         one_python: the channels have one Python and one PyTorch, so that a core which was compiled from them fits.
+        variables: of the environment, for the recipe: where this machine has what the build needs.
+        bundle: as for :func:`identity`.
     """
     name = variant.stem
-    now = identity(layout, variant, base)
+    now = identity(layout, variant, base, bundle)
     why, packages = why_rebuild(layout, name, now)
     if not why:
         with report.stage("packages") as stage:
@@ -110,10 +116,10 @@ def run(
         str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
     ]
     forget(cache, names)
-    os.environ.pop(core.VARIABLE, None)
+    variables = {core.VARIABLE: core.NONE, **variables}
     if one_python and (library := core.compiled(layout, layout.channel / RECORDS, name, now)):
         report.say("the core is taken from another platform's build of the same sources")
-        os.environ[core.VARIABLE] = str(library)
+        variables[core.VARIABLE] = str(library)
     with report.stage("build") as stage:
         job = {
             "kind": "build",
@@ -122,10 +128,7 @@ def run(
             "channels": channels,
             "output": str(output),
         }
-        try:
-            run_worker(layout, job, f"build-{name}", jobs, cache)
-        finally:
-            os.environ.pop(core.VARIABLE, None)  # tests and their evidence have nothing to do with it
+        run_worker(layout, job, f"build-{name}", jobs, cache, variables=variables)
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
     check_links(layout, output)

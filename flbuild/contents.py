@@ -220,14 +220,17 @@ def publishing_problems(package: Package) -> list[str]:
     return []
 
 
+def families(packages: list[Package], root: Path) -> list[tuple[list[Package], list[str]]]:
+    """The packages that were split from one compile, each family with the driver's libraries that its platform allows."""
+    known = {variant.build_prefix: variant for p in load_all(root) for variant in variants(p)}
+    chosen = ((group, known.get(group[0].variant.removesuffix("_emu"))) for group in siblings(packages).values())
+    return [(group, variant.platform.sonames if variant else []) for group, variant in chosen]
+
+
 def unknown_links(channel: Path, into: Path, root: Path = ROOT) -> list[str]:
     """Of the packages of a channel what they need and nobody accounts for, one sentence each; `into` as for :func:`problems`."""
-    known = {variant.build_prefix: variant for p in load_all(root) for variant in variants(p)}
-    found = []
-    for group in siblings(unpack_channel(channel, into)).values():
-        variant = known.get(group[0].variant.removesuffix("_emu"))
-        found += link_problems(group, variant.platform.sonames if variant else [], idle_too=False)
-    return found
+    found = families(unpack_channel(channel, into), root)
+    return [problem for group, sonames in found for problem in link_problems(group, sonames, idle_too=False)]
 
 
 def problems(channel: Path, into: Path, root: Path = ROOT, publish: bool = False) -> list[str]:
@@ -243,9 +246,8 @@ def problems(channel: Path, into: Path, root: Path = ROOT, publish: bool = False
         return [f"{channel}: holds no package of torch-fl"]
     known = {variant.build_prefix: variant for p in load_all(root) for variant in variants(p)}
     found = []
-    for group in siblings(packages).values():
-        variant = known.get(group[0].variant.removesuffix("_emu"))
-        found += partition_problems(group) + link_problems(group, variant.platform.sonames if variant else [])
+    for group, sonames in families(packages, root):
+        found += partition_problems(group) + link_problems(group, sonames)
     for package in packages:
         variant = known.get(package.variant)  # none for an emulated one, which has no SDK outside the environment
         found += path_problems(package, variant.run_path if variant else []) + size_problems(package, root)

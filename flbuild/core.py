@@ -14,13 +14,15 @@ from rattler.package_streaming import extract
 from flbuild.layout import Layout
 
 VARIABLE = "FLAGOS_CORE_LIBRARY"  # read by the recipe
+NONE = "none"  # its word for an absent value
+BUNDLE = "libtorch"  # key of an identity: a vendor's core of PyTorch, which kernels are linked with and this core is not
 PACKAGE = "torch-fl-runtime-"
 LIBRARY = Path("lib", "libtorch_fl.so")
 
 
 def without_variant(identity: Mapping[str, str], name: str) -> dict[str, str]:
-    """What decides a build, less the file that says for which platform."""
-    return {key: value for key, value in identity.items() if not key.endswith(f"/{name}.yaml")}
+    """What decides a build of the core, which is the same for all platforms."""
+    return {key: value for key, value in identity.items() if not key.endswith(f"/{name}.yaml") and key != BUNDLE}
 
 
 def compiled(layout: Layout, records: Path, name: str, identity: Mapping[str, str]) -> Path | None:

@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from flbuild import children
 from flbuild.errors import DISK_FULL_TEXT, UserError, disk_full
@@ -27,8 +29,19 @@ def ccache_wrapper(layout: Layout) -> str | None:
     return str(folder)
 
 
-def run(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_line=lambda line: None) -> None:
+def run(
+    layout: Layout,
+    job: dict,
+    name: str,
+    jobs: int,
+    cache: Path,
+    on_line: Callable[[str], None] = lambda line: None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Run a worker; on failure show the end of the log that tells why.
+
+    Args:
+        variables: of the environment, for the recipe alone: nothing that runs later sees them.
 
     Raises:
         UserError: it failed.
@@ -47,6 +60,7 @@ def run(layout: Layout, job: dict, name: str, jobs: int, cache: Path, on_line=la
         "RATTLER_CACHE_DIR": str(cache),
         "CPU_COUNT": str(jobs),
         "CMAKE_BUILD_PARALLEL_LEVEL": str(jobs),
+        **variables,
     }
     if children.run([sys.executable, "-B", "-m", "flbuild.worker", str(file)], log, layout.work, env, on_line) == 0:
         return

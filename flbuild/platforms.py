@@ -463,12 +463,16 @@ def switched(variant: Variant, environment: Mapping[str, str]) -> Variant:
         PlatformError: a value is neither ON nor OFF, or asks for what the platform cannot have; the reason is given.
     """
     platform, left_out = variant.platform, set(variant.left_out)
+    said: dict[str, tuple[str, bool]] = {}  # which variable spoke of which kernels
     for name in sorted(name for name in environment if name.startswith("FLAGOS_BUILD_")):
         value = environment[name].upper()
         if value not in ("ON", "OFF", "1", "0"):
             raise PlatformError(f"{name}={environment[name]}: must be ON or OFF")
         on = value in ("ON", "1")
         if name in platform.switches:
+            first, before = said.setdefault(platform.switches[name], (name, on))
+            if before is not on:
+                raise PlatformError(f"{first}={environment[first]} and {name}={environment[name]} speak of the same kernels: unset one of the two")
             (left_out.discard if on else left_out.add)(platform.switches[name])
         elif on:
             known = ", ".join(platform.switches) or "none"

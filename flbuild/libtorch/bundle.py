@@ -97,6 +97,10 @@ def make(source: Source, variant: Variant, official: Official, output: Path, qua
     found = chosen(source, wanted, official)
     refuse_misfits(source, [Elf(file) for file in found.values()], wanted, official)
     run_path = ":".join([*official.run_path, *variant.run_path])
+    made_of = {name: sha256_file(file) for name, file in found.items()} | ({LICENSE: sha256_file(license_file)} if license_file else {})
+    inputs = {"made_of": made_of, "run_path": run_path, "folder": official.folder, "torch_version": official.version}
+    if (there := whole(output)) and {key: there[key] for key in inputs} == inputs:
+        return there
     for name, file in found.items():
         shutil.copyfile(file, quarantine / name)
         set_run_path(quarantine / name, run_path)
@@ -106,18 +110,25 @@ def make(source: Source, variant: Variant, official: Official, output: Path, qua
         "platform": variant.platform.id,
         "sdk_version": variant.sdk_version,
         "emulated_sdk": variant.emulated_sdk,
-        "torch_version": official.version,
         "vendor_torch_version": source.version,
         "torch_cxx11_abi": check.uses_cxx11_abi(quarantine / "libc10.so"),
         "glibc": ".".join(map(str, check.newest_glibc(Elf(quarantine / name) for name in found))),
-        "folder": official.folder,
-        "run_path": run_path,
+        **inputs,
         "publishable": license_file is not None and not variant.emulated_sdk,
         "libraries": {name: {"sha256": sha256_file(quarantine / name), "bytes": (quarantine / name).stat().st_size} for name in found},
     }
     (quarantine / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     publish(quarantine, output)
     return manifest
+
+
+def whole(folder: Path) -> dict | None:
+    """The manifest of a bundle whose libraries are all there as they were made."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    made = json.loads((folder / MANIFEST).read_text())
+    intact = all((folder / name).is_file() and sha256_file(folder / name) == library["sha256"] for name, library in made["libraries"].items())
+    return made if intact else None
 
 
 def set_run_path(library: Path, run_path: str) -> None:

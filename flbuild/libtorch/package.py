@@ -36,6 +36,11 @@ def channel_folder(layout: Layout, variant: Variant) -> Path:
     return layout.artifacts / f"channel-libtorch-{variant.name}"
 
 
+def digest(folder: Path) -> str:
+    """What tells one bundle from another."""
+    return sha256_file(folder / bundle.MANIFEST)
+
+
 def prepare(layout: Layout, report: Report, variant: Variant, given: Path | None, license_file: Path | None, urls: list[str]) -> Path:
     """Have the bundle in place, which the product's kernels are linked with.
 
@@ -77,7 +82,7 @@ def make(layout: Layout, report: Report, variant: Variant, urls: list[str], extr
     """
     folder, place = bundle_folder(layout, variant), channel_folder(layout, variant)
     facts = json.loads((folder / bundle.MANIFEST).read_text())
-    now = manifest(layout.root, [layout.root / RECIPE]) | {"bundle": sha256_file(folder / bundle.MANIFEST), "tested": str(tested)}
+    now = manifest(layout.root, [layout.root / RECIPE]) | {"bundle": digest(folder), "tested": str(tested)}
     recover(place)
     record = place / IDENTITY
     if record.is_file() and not changes(json.loads(record.read_text()), now):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import faulthandler
-import warnings
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
+from torch_fl import workers
 
 from . import native
 from .cases import Case
@@ -30,16 +30,10 @@ def judge(
 
 def main(pipe: Connection, crash_log: str, settings: Settings) -> None:
     """Loop of a worker: receives cases, sends ("at", text) and ("done", Result); ends at the end of the pipe."""
-    with open(crash_log, "w") as log:
-        faulthandler.enable(log)
-        torch.set_num_threads(1)
+
+    def prepare(tell: Callable[[str, Any], None]) -> Callable[[Case], Result]:
         torch.set_warn_always(True)
-        warnings.simplefilter("ignore")
         reference = native.Reference(settings, AGAINST_NATIVE) if settings.native else None
-        pipe.send(("ready", None))
-        while True:
-            try:
-                case = pipe.recv()
-            except (EOFError, KeyboardInterrupt):
-                return
-            pipe.send(("done", judge(case, settings, lambda text: pipe.send(("at", text)), reference)))
+        return lambda case: judge(case, settings, lambda text: tell("at", text), reference)
+
+    workers.serve(pipe, crash_log, prepare)

@@ -278,6 +278,14 @@ def test_a_switch_leaves_a_package_of_kernels_out(write, given, kernels):
     assert sync.variant_keys(made)["flagos_vendor_kernels"] == kernels
 
 
+def test_two_switches_of_the_same_kernels_may_not_say_the_contrary(write):
+    text = VENDOR.replace('FLAGOS_BUILD_VENDOR = "vendor"', 'FLAGOS_BUILD_VENDOR = "vendor"\nFLAGOS_BUILD_BOXING = "vendor"')
+    variant = variants(load(write(text.replace('FLAGOS_BUILD_BOXING = "there is nothing to box into"', ""))))[0]
+    with pytest.raises(PlatformError, match="FLAGOS_BUILD_BOXING=1 and FLAGOS_BUILD_VENDOR=OFF speak of the same kernels: unset one of the two"):
+        switched(variant, {"FLAGOS_BUILD_VENDOR": "OFF", "FLAGOS_BUILD_BOXING": "1"})
+    assert switched(variant, {"FLAGOS_BUILD_VENDOR": "ON", "FLAGOS_BUILD_BOXING": "1"}).left_out == ()
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [

@@ -66,6 +66,7 @@ def test_another_variants_core_of_the_same_sources_is_taken(
     now = build.identity(toy, toy.root / "variants/sweet.yaml", "nothing")
     assert core.compiled(toy, records, "sweet", now).read_text() == "plain\n"
     assert core.compiled(toy, records, "plain", build.identity(toy, toy.root / "variants/plain.yaml", "nothing")) is None
+    assert core.compiled(toy, records, "sweet", now | {core.BUNDLE: "kernels are linked with it"}).read_text() == "plain\n"
     assert core.compiled(toy, records, "sweet", now | {"channels": "others"}) is None
     assert core.compiled(toy, records, "sweet", now | {"src/make.sh": "another"}) is None
 

@@ -118,3 +118,19 @@ def test_an_older_bundle_stays_until_the_new_one_is_whole(make, torch: Path) -> 
     with pytest.raises(Exception):
         make(torch)
     assert {file.name: sha256_file(file) for file in folder.iterdir()} == before
+
+
+def test_a_bundle_is_made_again_only_where_something_changed(make, torch: Path, library) -> None:
+    _, folder = make(torch)
+    made = (folder / bundle.MANIFEST).stat()
+    make(torch)
+    assert (folder / bundle.MANIFEST).stat().st_ino == made.st_ino
+    (folder / "libtorch.so").write_bytes(b"damaged")
+    make(torch)
+    assert (folder / bundle.MANIFEST).stat().st_ino != made.st_ino and Elf(folder / "libtorch.so").needed
+    again = (folder / bundle.MANIFEST).stat()
+    library(torch / "lib", "libtorch_python.so", ["int other()"])  # is in another package
+    make(torch)
+    assert (folder / bundle.MANIFEST).stat().st_ino == again.st_ino
+    library(torch / "lib", "libc10.so", ["int c10(std::string)", "int core()", "int more()"])
+    assert make(torch)[0]["libraries"]["libc10.so"]["sha256"] == sha256_file(folder / "libc10.so") and "more" in str(Elf(folder / "libc10.so").exported)

@@ -30,6 +30,11 @@ def test_kernels_on_a_vendors_core_are_left_out_until_they_are_asked_for() -> No
     assert asked("cuda-13.0", "--with", "boxing")[0].left_out == () and not asked("cuda-13.0", "--with", "boxing")[0].needs_libtorch
 
 
+def test_the_switches_of_the_vendors_guide_ask_for_boxing() -> None:
+    """It leaves handwritten kernels out, of which MetaX has none here, and asks for boxing."""
+    assert asked("metax-3.8.1.3", environment={"FLAGOS_BUILD_VENDOR": "OFF", "FLAGOS_BUILD_BOXING": "1"})[0].needs_libtorch
+
+
 def test_kernels_that_a_platform_has_not_are_refused() -> None:
     with pytest.raises(UserError, match="there is nothing to box into"):
         asked("musa-5.1.0", "--with", "boxing")

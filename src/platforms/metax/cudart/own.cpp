@@ -9,7 +9,7 @@ using namespace torch_fl::cudart;
 
 namespace {
 
-// CUDA 12 appended fields to cudaDeviceProp; the beginning is as before.
+// cudaDeviceProp of CUDA 12 is that of 11 (728 bytes) with fields appended: compared in NVIDIA's driver_types.h of 11.8 and 12.9.
 constexpr size_t kProperties = 1032;
 
 template <typename Function, typename... Arguments>

@@ -69,6 +69,21 @@ def test_without_cu_bridge_every_call_says_so(printed, library, tmp_path):
     assert (done.stdout, done.stderr) == ("801 801\n", "")
 
 
+def test_properties_of_cuda_11_are_the_beginning_of_those_of_cuda_12(library, tmp_path):
+    """Of a bridge that has them; what CUDA 12 appended is zero, and nothing is written behind it."""
+    source = tmp_path / "bridge.c"
+    source.write_text("#include <string.h>\nint cudaGetDeviceProperties(void* p, int device) { memset(p, 0x5a, 728); return device ? 101 : 0; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", tmp_path / "libsymbol_cu.so"], check=True)
+    program = f"""
+import ctypes
+cuda, where = ctypes.CDLL({str(library)!r}), ctypes.create_string_buffer(b"\\x77" * 1040, 1040)
+print(cuda.cudaGetDeviceProperties_v2(where, 0), set(where.raw[:728]), set(where.raw[728:1032]), set(where.raw[1032:]))
+print(cuda.cudaGetDeviceProperties_v2(where, 1), cuda.cudaGetDeviceProperties_v2(None, 0))
+"""
+    done = subprocess.run(["python3", "-c", program], capture_output=True, text=True, check=True, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.stdout == f"0 {{{0x5A}}} {{0}} {{{0x77}}}\n101 1\n"
+
+
 def test_of_a_capture_there_is_none(printed):
     source = """
     status, number = c_int(5), ctypes.c_ulonglong(5)
