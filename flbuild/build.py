@@ -25,7 +25,7 @@ from flbuild.report import Report, Stage
 
 # What packages are made from. Documentation, examples and the driver's own tests do not make a rebuild.
 SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "conda_build_config.yaml",
-           "cmake", "src", "python", "triton-host", "recipe/recipe.yaml", "recipe/outputs", "tests/contract", "tests/emulation", "tests/opinfo")  # fmt: skip
+           "cmake", "src", "python", "triton-host", "lab", "recipe/recipe.yaml", "recipe/outputs", "tests/contract", "tests/emulation", "tests/opinfo")  # fmt: skip
 RECORDS = "variants"  # folder of the channel with one record a variant
 
 

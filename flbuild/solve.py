@@ -24,6 +24,7 @@ TEST_PACKAGE = "torch-fl-tests"
 FLAGGEMS_PACKAGE = "torch-fl-flaggems"
 KERNELS_PACKAGE = "torch-fl-vendor-kernels"
 TRITON_PACKAGE = "torch-fl-triton-host"
+LAB_PACKAGE = "torch-fl-lab"
 # Built packages that are installed where they are asked for or depended on.
 ON_REQUEST = {TEST_PACKAGE, FLAGGEMS_PACKAGE, TRITON_PACKAGE}
 # What the demonstrations and a person at a prompt need besides the product.

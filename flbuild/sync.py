@@ -27,6 +27,7 @@ NONE = "none"
 VERSIONS = {
     "recipe/recipe.yaml": "  version: ",
     "triton-host/torch_fl_triton_host/_version.py": "__version__ = ",
+    "lab/torch_fl_lab/_version.py": "__version__ = ",
 }
 
 

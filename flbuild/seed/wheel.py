@@ -23,7 +23,12 @@ from flbuild import interpreter_tags
 from flbuild.digest import sha256_file, sha256_text
 
 # Where conda's name is not the wheel's canonical one.
-CONDA_NAMES = {"torch": "pytorch", "typing-extensions": "typing_extensions", "huggingface-hub": "huggingface_hub"}
+CONDA_NAMES = {
+    "torch": "pytorch",
+    "typing-extensions": "typing_extensions",
+    "huggingface-hub": "huggingface_hub",
+    "backports-zstd": "backports.zstd",
+}
 # What a package built against these must run with: as conda-forge's own packages say.
 RUN_EXPORTS = {"pytorch": "${{ pin_subpackage('pytorch', upper_bound='x.x') }}"}
 # What the headers of a wheel include without its metadata saying so: they go where it goes, if the channel has them.

@@ -29,7 +29,7 @@ def depends(package: contents.Package) -> dict[str, str]:
 
 
 def test_the_host_platform_has_these_packages(packages):
-    shared = {"torch-fl-tests", "torch-fl-triton-host"}
+    shared = {"torch-fl-tests", "torch-fl-triton-host", "torch-fl-lab"}
     assert set(by_name(packages)) == shared | {"torch-fl", "torch-fl-platform", "torch-fl-runtime", "torch-fl-flaggems"}
 
 
@@ -39,7 +39,7 @@ def test_versions_and_build_strings_are_readable(packages):
     emulated = [on_emulated_sdk(v, platforms) for v in real if has_emulation(ROOT, v.platform.id)]
     known = {variant.build_prefix: variant for variant in [*real, *emulated]}
     for package in packages:
-        if package.name in ("torch-fl-tests", "torch-fl-triton-host"):
+        if package.name in ("torch-fl-tests", "torch-fl-triton-host", "torch-fl-lab"):
             assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build) and package.index["version"] == VERSION
         elif package.name == "torch-fl-platform":
             assert package.index["version"] == "1" and package.build == f"{package.variant}_0"

@@ -61,6 +61,7 @@ def test_there_is_one_staging_output_and_the_packages(document):
         "torch-fl-vendor-kernels",
         "torch-fl-flaggems",
         "torch-fl-triton-host",
+        "torch-fl-lab",
         "torch-fl",
         "torch-fl-platform",
         "torch-fl-tests",

@@ -18,8 +18,8 @@ def clone(tmp_path):
     """A copy of the files that the synchronisation reads and writes."""
     for name in ("src/platforms", "tests/emulation", "variants", "recipe", "flbuild"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "seed"))
-    repeated = "triton-host/torch_fl_triton_host/_version.py"
-    for name in ("python/torch_fl/_version.py", repeated, "pixi.toml", "README.md", "docs/opinfo.json"):
+    repeated = ("triton-host/torch_fl_triton_host/_version.py", "lab/torch_fl_lab/_version.py")
+    for name in ("python/torch_fl/_version.py", *repeated, "pixi.toml", "README.md", "docs/opinfo.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -58,6 +58,7 @@ def test_drift_is_named_and_repaired(clone):
         "variants/gone-1.0.yaml",
         "recipe/recipe.yaml",
         "triton-host/torch_fl_triton_host/_version.py",
+        "lab/torch_fl_lab/_version.py",
     }
     assert "run: python -m flbuild.sync" in text
     assert command(clone)[0] == 0

@@ -57,7 +57,8 @@ class Miniature:
         tree = folder / "tree"
         shutil.copytree(STUB, tree)
         shutil.copytree(ROOT / "recipe", tree / "recipe", ignore=shutil.ignore_patterns("seed"))
-        shutil.copytree(ROOT / "triton-host", tree / "triton-host", ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("triton-host", "lab"):
+            shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "LICENSE", "conda_build_config.yaml"):
             shutil.copy(ROOT / name, tree / name)
         (tree / "cmake").mkdir()

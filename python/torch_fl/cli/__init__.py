@@ -30,6 +30,11 @@ if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems
 
     app.command()(survey)
     app.command()(warm)
+if find_spec("torch_fl_lab") is not None:  # a package of its own, which does without PyTorch
+    from torch_fl_lab.cli import COMMANDS
+
+    for command in COMMANDS:
+        app.command()(command)
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,5 @@
+"""``python -m torch_fl_lab``."""
+
+from torch_fl_lab.cli import main
+
+main()
