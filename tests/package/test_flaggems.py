@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,13 @@ def test_importing_torch_imports_neither(flaggems_environment):
     """It takes seconds, which the first call of an operator that is routed there pays."""
     code = "import sys, torch; torch.flagos.device_count(); print(sorted({'triton', 'flag_gems'} & sys.modules.keys()))"
     assert flaggems_environment.python(code) == "[]"
+
+
+def test_every_name_of_the_routes_resolves_in_it(flaggems_environment, tmp_path):
+    code = "from torch_fl.doctor import flaggems; print(*(finding.sentence for finding in flaggems.check()))"
+    said = flaggems_environment.python(code, FLAGGEMS_CACHE_DIR=str(tmp_path))
+    found = re.fullmatch(r"0 of (\d+) names do not resolve", said)
+    assert found and int(found[1]) > 100, said
 
 
 def test_flaggems_answers_for_the_device(flaggems_environment, tmp_path):
