@@ -251,14 +251,10 @@ def test(
                 layout, name, str(layout.seed) if layout.seed.as_uri() in urls else urls[1], args.jobs, report.as_json
             )
         )
-    # The samples' suite has worker processes of its own.
-    for stage, package, jobs in (
-        ("contract tests", testing.CONTRACT, args.jobs),
-        ("PyTorch's samples", testing.OPINFO, 1),
-    ):
+    for stage, package in (("contract tests", testing.CONTRACT), ("PyTorch's samples", testing.OPINFO)):
         report.say(f"\n{stage}, on the installed packages", style="bold")
         with report.stage(stage):
-            statuses.append(testing.run_installed(package, prefix, layout.work / package, jobs, report.as_json))
+            statuses.append(testing.run_installed(package, prefix, layout.work / package, args.jobs, report.as_json))
     if flaggems.is_built(built):
         statuses.append(test_flaggems(layout, report, name, args))
     statuses.append(ecosystem.run(layout, report, name, urls, wanted, args.jobs))
