@@ -77,6 +77,9 @@ def served():
         def backends(self, operator):
             return {backend for (op, backend), calls in _C.dispatch_counts().items() if op == operator and calls}
 
+        def has(self, backend):
+            return any(calls for (_, name), calls in _C.dispatch_counts().items() if name == backend)
+
         def calls(self, operator):
             return sum(calls for (op, _), calls in _C.dispatch_counts().items() if op == operator)
 

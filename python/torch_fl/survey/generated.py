@@ -43,6 +43,12 @@ def _layer_norm_backward(t: Callable[..., torch.Tensor]) -> list[Any]:
     return [t(3, 5, 8), x, [8], mean, (variance + 1e-5).rsqrt(), t(8, seed=2), t(8, seed=3), [True, True, True]]
 
 
+def _batch_norm_backward(t: Callable[..., torch.Tensor]) -> list[Any]:
+    """Of evaluation, where the running statistics count; as `torch.func` calls it, what a training step would save is there, too."""
+    mean, deviation = t(4, seed=3), t(4, seed=4).abs()
+    return [t(6, 4, 5), t(6, 4, 5, seed=1), t(4, seed=2), mean, deviation**2, mean + 1, 1 / (deviation + 1), False, 1e-5, [True, True, True]]
+
+
 MADE: dict[str, Callable[[Callable[..., torch.Tensor]], list[Any]]] = {
     "_assert_async": lambda t: [torch.ones((), dtype=t(1).dtype)],
     "_is_all_true": lambda t: [t(5, 7)],
@@ -70,6 +76,7 @@ MADE: dict[str, Callable[[Callable[..., torch.Tensor]], list[Any]]] = {
     "normal_": lambda t: [t(64, 64), 1.0, 2.0],
     "native_layer_norm": lambda t: [t(3, 5, 8), [8], t(8), t(8, seed=1), 1e-5],
     "native_layer_norm_backward": _layer_norm_backward,
+    "native_batch_norm_backward": _batch_norm_backward,
     "mm": lambda t: [t(33, 40), t(40, 17, seed=1)],
     "bmm": lambda t: [t(3, 33, 40), t(3, 40, 17, seed=1)],
     "addmm": lambda t: [t(17), t(33, 40, seed=1), t(40, 17, seed=2)],
