@@ -135,6 +135,7 @@ def main() -> None:
     if arguments.epochs < 2:
         parser.error("--epochs must be at least 2: the first epoch is a warm-up when timing")
     kernels.use_backend(arguments.backend)
+    torch.backends.cudnn.allow_tf32 = False  # by default a card's convolutions may be TF32: too coarse beside the CPU's
 
     device, cpu, differences = Run(arguments.device), Run("cpu"), []
     print(f"training on {device.device} and on the CPU: {len(device.train[0])} digits, {HELD_OUT} held out")
