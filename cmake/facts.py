@@ -84,8 +84,10 @@ def main() -> None:
     parser.add_argument("--libtorch", default="", help="the bundle of a vendor's core of PyTorch")
     given = parser.parse_args()
     platform = read_toml(given.platform_file)
+    siblings = given.platform_file.parent.parent.glob("*/platform.toml")
+    known = sorted({platform["id"], *(path.parent.name for path in siblings)})
     given.folder.mkdir(parents=True, exist_ok=True)
-    for name, facts in {"compatibility": compatibility(given, platform), "platform": platform}.items():
+    for name, facts in {"compatibility": compatibility(given, platform), "platform": platform | {"known_platforms": known}}.items():
         (given.folder / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ from packaging.version import Version as PythonVersion
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator, model_validator
 
 from flbuild import evidence
-from flbuild.variant_files import has_emulation
+from flbuild.variant_files import has_emulation, is_described
 
 REVISION = re.compile("git:([0-9a-f]{40})")  # a pin of what was never released
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +31,7 @@ LibraryName = Annotated[str, StringConstraints(pattern=r"^lib[A-Za-z0-9_+.-]+\.s
 RelativePath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 Switch = Annotated[str, StringConstraints(pattern=r"^FLAGOS_BUILD_[A-Z_]+$")]
 TestFile = Annotated[str, StringConstraints(pattern=r"^test_[a-z0-9_]+\.py$")]
+DeviceNode = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9_./*?\[\]-]+$")]
 Sentence = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
@@ -47,11 +48,12 @@ class Sdk(Section):
 
     name: Identifier = Field(description="short name as in build strings: maca, cann, musa")
     title: Sentence = Field(description="the vendor's own spelling")
-    versions: list[SdkVersion] = Field(min_length=1, description="one variant each; newer versions last")
-    root: str = Field(description="default folder of an installed SDK")
+    versions: list[SdkVersion] = Field(default=[], description="one variant each; newer versions last; none where no source names one")
+    root: str = Field(default="", description="default folder of an installed SDK; empty where no source names one")
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
+    device_nodes: list[DeviceNode] = Field(default=[], description="files by which the driver's devices are opened, as file name patterns")
     version_programs: list[RelativePath] = Field(
         default=[], description="programs below the root that print versions of driver or SDK, for files of evidence"
     )
@@ -76,7 +78,7 @@ class Sdk(Section):
 
         Nowhere, where PyTorch brings the runtime: the process has PyTorch's, and no second one.
         """
-        return [] if self.with_pytorch else [f"{self.root}/{folder}" for folder in self.library_folders]
+        return [] if self.with_pytorch or not self.root else [f"{self.root}/{folder}" for folder in self.library_folders]
 
 
 def is_version(pin: str) -> bool:
@@ -240,6 +242,7 @@ class Platform(Section):
     sonames: list[SonameGlob] = Field(
         default=[], description="libraries of driver and SDK that are linked and never packaged, as file name patterns"
     )
+    arch: list[Literal["linux-64", "linux-aarch64"]] = Field(default=["linux-64"], min_length=1, description="machines it is built for")
     python: Literal["any"] | list[PythonMinor] = Field(default="any", description="Python minors the SDK allows")
     pytorch: Literal["any"] | list[PytorchMinor] = Field(default="any", description="PyTorch minors it was measured with")
     evidence: list[str] = Field(default=[], description="files, relative to the platform's folder, that prove a run; the newest last")
@@ -254,12 +257,13 @@ class Platform(Section):
     tracer: Tracer | None = None
     collectives: Collectives | None = None
     libtorch: Libtorch | None = None
-    capabilities: Capabilities
+    capabilities: Capabilities | None = Field(default=None, description="required as soon as there is a device layer")
     notices: list[Notice] = []
     routes: Routes = Routes()
     tests: Tests = Tests()
     features: Features
     _runs: tuple[evidence.Run, ...] = PrivateAttr(default=())  # what the files of evidence say
+    _described: bool = PrivateAttr(default=False)  # there are its facts, and no device layer
 
     @model_validator(mode="after")
     def _consistent(self) -> Platform:
@@ -291,8 +295,15 @@ class Platform(Section):
         return self
 
     @property
+    def described(self) -> bool:
+        """Whether its facts alone are here, and nothing that could be compiled."""
+        return self._described
+
+    @property
     def status(self) -> str:
         """Computed, never typed: what the last file of evidence says, `Emulated` until there is one."""
+        if self._described:
+            return "Described"
         return self._runs[-1].status if self._runs else ("Reference" if self.emulated else "Emulated")
 
 
@@ -403,6 +414,9 @@ def load(path: Path) -> Platform:
     absent = [name for name in platform.tests.own_subset if not (path.parent / "tests" / name).is_file()]
     if absent:
         raise PlatformError(f"{path}: tests.own_subset: there is no file tests/{absent[0]}: write it or remove the entry")
+    platform._described = is_described(path.parent)
+    if platform.capabilities is None and not platform.described:
+        raise PlatformError(f"{path}: capabilities: is missing, and there is a device layer: say what the contract suite may ask for")
     missing = [name for name in platform.evidence if not (path.parent / name).is_file()]
     if missing:
         raise PlatformError(f"{path}: evidence: there is no file {missing[0]}: commit it or remove the entry")
@@ -426,7 +440,7 @@ def variants(platform: Platform) -> list[Variant]:
 
     Kernels on a vendor's core of PyTorch are left out until they are asked for: only who downloaded that core can build them.
     """
-    versions = [None] if platform.sdk is None else platform.sdk.versions
+    versions = (platform.sdk.versions if platform.sdk else []) or [None]
     left_out = ("vendor",) if platform.libtorch else ()
     return [Variant(platform=platform, sdk_version=version, pins=platform.pins, left_out=left_out) for version in versions]
 

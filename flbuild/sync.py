@@ -107,7 +107,7 @@ def support_table(platforms: list[Platform], root: Path) -> str:
     """The README's table of platforms, in Markdown; without evidence and without an emulated SDK nothing backs a platform."""
     rows = ["| platform | hardware | SDK | Python | status |", "|---|---|---|---|---|"]
     for platform in platforms:
-        sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions)}" if platform.sdk else "none needed"
+        sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions) or '(version unknown)'}" if platform.sdk else "none needed"
         python = "any" if platform.python == "any" else ", ".join(platform.python)
         backed = platform.status != "Emulated" or has_emulation(root, platform.id)
         status = platform.status if backed else "Not validated"

@@ -21,14 +21,25 @@ def has_emulation(root: Path, platform: str) -> bool:
     return any((folder / "CMakeLists.txt").is_file() for folder in folders)
 
 
+def is_described(folder: Path) -> bool:
+    """Whether a platform's folder has its facts alone, and no device layer that could be compiled."""
+    return not (folder / "CMakeLists.txt").is_file()
+
+
 def find(root: Path, name: str) -> Path:
     """The file of one variant.
 
     Raises:
-        UserError: unknown; the nearest names are given.
+        UserError: unknown, and the nearest names are given; or of a platform that cannot be built yet.
     """
     known = names(root)
     if name in known:
+        place = Path("src", "platforms", name.partition("-")[0])
+        if is_described(root / place):
+            raise UserError(
+                f"{name} cannot be built yet: the platform is described, and {place} has no device layer (no CMakeLists.txt);"
+                f" what is known of it is in {place}/README.md."
+            )
         return root / "variants" / f"{name}.yaml"
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}."

@@ -33,9 +33,6 @@ BACKENDS = {
     "cpu": "none",
 }
 
-#: every accelerator a torch-fl build can be for
-PLATFORMS = ("host", "cuda", "metax", "ascend", "musa", "gcu", "kunlunxin", "dcu", "ppu", "tsingmicro")
-
 #: words of FLAGOS_LOG, in the order of the core's switches
 LOG_WORDS = ("dispatch", "fallback")
 
@@ -56,10 +53,17 @@ def environment(name: str, environ: Mapping[str, str] | None = None) -> str | No
     for old in ENVIRONMENT.get(name, ()):
         value = environ.get(old)
         # `ACCELERATOR` is a word other software uses too: it is ours only where it names one of our platforms.
-        if value and (old != "ACCELERATOR" or value.lower() in PLATFORMS):
+        if value and (old != "ACCELERATOR" or value.lower() in _platforms()):
             _say_once(old, f"the environment variable {old} is now called {name}")
             return value
     return None
+
+
+def _platforms() -> list[str]:
+    """Every platform that there was when this build was made."""
+    from torch_fl.evidence import capabilities
+
+    return capabilities.platform()["known_platforms"]
 
 
 def publish(name: str) -> None:

@@ -70,6 +70,7 @@ def write(tmp_path):
         path = tmp_path / "src" / "platforms" / "metal" / "platform.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+        (path.parent / "CMakeLists.txt").touch()  # there is a device layer
         return path
 
     return run
@@ -124,7 +125,6 @@ def test_a_virtual_package_gates_and_outranks(write):
             'slots = ["metal", "cuda"]\nslot = 1',
             "kernels.slot: Extra inputs are not permitted",
         ),
-        ('versions = ["3.8.0", "3.8.1.3"]', "versions = []", "sdk.versions: "),
         ('versions = ["3.8.0", "3.8.1.3"]', 'versions = ["v3"]', "sdk.versions.0: "),
         ('versions = ["3.8.0", "3.8.1.3"]', 'versions = ["3.80", "38.0"]', "the same digits"),
         ('python = ["3.12"]', "python = []", "python"),
@@ -166,15 +166,32 @@ def test_a_folder_without_platforms_says_so(tmp_path):
 def test_libraries_of_one_name_are_below_sdks_in_different_folders():
     """Two vendors call a library alike (`libmccl.so`): no folder that the loader looks in may belong to both."""
     platforms = [platform for platform in load_all() if platform.sdk and not platform.sdk.with_pytorch]
-    pairs = [(one, two) for one in platforms for two in platforms if one.id < two.id]
+    pairs = [(one, two) for one in platforms for two in platforms if one.id < two.id and one.collectives and two.collectives]
     shared = [(a, b) for a, b in pairs if set(a.collectives.libraries) & set(b.collectives.libraries)]
     assert [(a.id, b.id) for a, b in shared] == [("metax", "musa")]
-    for one, two in shared:
+    for one, two in pairs:  # of others the same, whatever their libraries are called
         assert not set(one.sdk.run_path) & set(two.sdk.run_path)
         assert not {one.sdk.root, *one.sdk.root_variables} & {two.sdk.root, *two.sdk.root_variables}
     linked = {name for platform in platforms for name in platform.sonames}
     opened = {name for platform in platforms for part in (platform.collectives, platform.tracer) if part for name in part.libraries}
     assert not any(fnmatch(name, pattern) for name in opened for pattern in linked)
+
+
+def test_a_platform_without_a_device_layer_is_described_and_cannot_be_built(write):
+    """Its facts are enough for variants, tables and solvers; what the contract suite may ask for is said once there is something to ask."""
+    facts = VENDOR[: VENDOR.index("[capabilities]")] + VENDOR[VENDOR.index("[features]") :]
+    path = write(facts)
+    with pytest.raises(PlatformError, match="capabilities: is missing, and there is a device layer"):
+        load(path)
+    (path.parent / "CMakeLists.txt").unlink()
+    platform = load(path)
+    assert platform.described and platform.status == "Described"
+    assert not load(write(VENDOR)).described
+
+
+def test_an_sdk_of_unknown_version_makes_one_variant_that_asks_for_none(write):
+    (variant,) = variants(load(write(VENDOR.replace('versions = ["3.8.0", "3.8.1.3"]\nroot = "/opt/maca"\n', ""))))
+    assert (variant.name, variant.build_prefix, variant.sdk_spec, variant.run_path) == ("metal", "metal", None, [])
 
 
 @pytest.mark.parametrize(

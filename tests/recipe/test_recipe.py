@@ -6,7 +6,7 @@ import re
 
 import pytest
 import tomllib
-from rattler_build import Stage0Recipe, VariantConfig
+from rattler_build import PlatformConfig, RenderConfig, Stage0Recipe, VariantConfig
 from ruamel.yaml import YAML
 
 from flbuild.platforms import ROOT, load_all, variants
@@ -21,9 +21,9 @@ def document() -> dict:
     return YAML(typ="safe").load(RECIPE)
 
 
-def render(*files):
+def render(*files, subdir="linux-64"):
     config = VariantConfig.from_files([ROOT / "conda_build_config.yaml", *files])
-    return Stage0Recipe.from_file(RECIPE).render(config)
+    return Stage0Recipe.from_file(RECIPE).render(config, RenderConfig(platform=PlatformConfig(target_platform=subdir)))
 
 
 def outputs(document) -> dict[str, dict]:
@@ -131,6 +131,17 @@ def test_it_renders_the_same_every_time(file):
     first = {(str(v.recipe.package.name), str(v.recipe.build.string)) for v in render(file)}
     for _ in range(3):
         assert {(str(v.recipe.package.name), str(v.recipe.build.string)) for v in render(file)} == first
+
+
+ON_MACHINES = [(variant.name, arch) for platform in load_all() for variant in variants(platform) for arch in platform.arch]
+
+
+@pytest.mark.parametrize(("name", "arch"), ON_MACHINES, ids=["-".join(pair) for pair in ON_MACHINES])
+def test_it_renders_for_every_machine_that_the_platform_is_built_for(name, arch):
+    made = {str(v.recipe.package.name): v for v in render(ROOT / "variants" / f"{name}.yaml", subdir=arch)}
+    assert {"torch-fl", "torch-fl-runtime", "torch-fl-platform"} <= made.keys()
+    needs = made["torch-fl-runtime"].recipe.to_dict()["requirements"]["build"]
+    assert needs == [f"gxx_{arch} 14.*", f"sysroot_{arch} 2.28.*"]
 
 
 @pytest.mark.parametrize("change", ["flagos_sdk_version", "python", "pytorch"])

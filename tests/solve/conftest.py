@@ -19,6 +19,8 @@ from ruamel.yaml import YAML
 from flbuild import platforms, sync
 from flbuild.variant_files import has_emulation
 
+from . import metadata
+
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).resolve().parent / "stub"
 collect_ignore = ["stub"]
@@ -161,3 +163,15 @@ def channel(miniature: Miniature, tmp_path_factory: pytest.TempPathFactory) -> P
     for name in ("host", "stub-12.8", "stub-13.0.1", "plain-3.8.1.3", "plain-3.8.1.3-emulated"):
         miniature.build([name], output)
     return output
+
+
+@pytest.fixture(scope="session")
+def metadata_channel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every build of every platform, as a solver sees it and as nobody can install it."""
+    return metadata.write_channel(tmp_path_factory.mktemp("metadata"))
+
+
+@pytest.fixture
+def solved(metadata_channel: Path):
+    """A function from match specs, and versions of virtual packages, to the records of the solution by name."""
+    return lambda *specs, **detected: metadata.solution(metadata_channel, specs, detected)

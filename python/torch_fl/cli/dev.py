@@ -51,6 +51,25 @@ def new_platform(
 
 
 @dev.command()
+def sync(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where a file differs.")] = False,
+    checkout: Annotated[Path | None, typer.Option(help="The sources (default: the ones that hold this folder).")] = None,
+) -> None:
+    """Write what is derived from the platforms' facts: variants, pixi's environments and tasks, tables.
+
+    It is `python -m flbuild.sync`, by the Python of the build's tools where that is there, since it needs their libraries.
+    """
+    root = _checkout(checkout)
+    tools = next(iter(sorted(root.glob("build_artifacts/tools*/bin/python"))), Path(sys.executable))
+    done = subprocess.run([tools, "-B", "-m", "flbuild.sync", *(["--check"] if check else [])], cwd=root, capture_output=True, text=True, check=False)
+    if "ModuleNotFoundError" in done.stderr:
+        raise typer.BadParameter("flbuild.sync needs the libraries of the build's tools; run python3 build-locally.py once, which installs them")
+    typer.echo(done.stdout, nl=False)
+    typer.echo(done.stderr, nl=False, err=True)
+    raise typer.Exit(done.returncode)
+
+
+@dev.command()
 def routes(
     survey: Annotated[
         Path | None,

@@ -79,6 +79,7 @@ def toy(tmp_path: Path) -> Layout:
         "variants/sweet.yaml": "flavour: [sweet]\n",
         "src/platforms/plain/platform.toml": PLATFORM.format(id="plain", more="emulated = true"),
         "src/platforms/sweet/platform.toml": PLATFORM.format(id="sweet", more=""),
+        **dict.fromkeys([f"src/platforms/{id}/CMakeLists.txt" for id in ("plain", "sweet", "card")], ""),
     }.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)

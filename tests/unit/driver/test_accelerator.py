@@ -10,7 +10,7 @@ from flbuild import accelerator, arguments, bootstrap
 from flbuild.errors import UserError
 from flbuild.interpreter_tags import current
 from flbuild.layout import Layout
-from flbuild.variant_files import names
+from flbuild.variant_files import names, python_of
 
 from .conftest import PLATFORM
 
@@ -150,3 +150,11 @@ def test_sdks_whose_runtimes_mirror_cudas_are_put_through_the_tests_that_they_sh
     monkeypatch.setattr(accelerator.testing, "run_pytest", lambda _, given, *rest: ran.extend(given) or 5)
     assert accelerator.run_emulation_tests(card, accelerator.choose(card, "card-1.2", True, {}), card.root, True) == 5
     assert ran == [folder for folder in folders if mirror or "shared" not in folder.parts]
+
+
+def test_what_is_only_described_is_refused_before_anything_is_prepared(card: Layout) -> None:
+    (card.root / "variants/card-1.2.yaml").write_text("python:\n  - 3.9.*\n")
+    assert python_of(card.root, "card-1.2") == "3.9"
+    (card.root / "src/platforms/card/CMakeLists.txt").unlink()
+    with pytest.raises(UserError, match=r"card-1\.2 cannot be built yet: .* what is known of it is in src/platforms/card/README\.md\."):
+        python_of(card.root, "card-1.2")

@@ -41,7 +41,7 @@ TAG = interpreter_tags.current().py
 def card(toy: Layout) -> Layout:
     """The toy project with a platform that PyTorch drives, and a list of wheels for one of its versions of PyTorch."""
     file = toy.root / "src/platforms/card/platform.toml"
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(exist_ok=True)
     file.write_text(PLATFORM.format(id="card", more=CARD.format(python=interpreter_tags.current().xy)))
     lists = toy.root / "recipe/seed/wheels"
     lists.mkdir(parents=True)
