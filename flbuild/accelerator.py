@@ -101,7 +101,9 @@ def announce_driver(variant: Variant, report: Report) -> bool:
 
 def emulated_way(layout: Layout, variant: Variant) -> str:
     """The end of a sentence about what is missing, where the platform can do without it."""
-    return ", or add --emulated to build on the emulated SDK" if has_emulation(layout.root, variant.platform.id) else ""
+    if not has_emulation(layout.root, variant.platform.id):
+        return ""
+    return f", or add --emulated to build on the emulated SDK (pixi run test-{variant.platform.id}-emulated)"
 
 
 def sdk_root(layout: Layout, variant: Variant, environment: Mapping[str, str]) -> Path | None:

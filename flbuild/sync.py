@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import tomlkit
 import typer
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from flbuild import pixi as pixi_manifest
 from flbuild.platforms import ROOT, Platform, PlatformError, Variant, load_all, variants
 from flbuild.variant_files import has_emulation
 
@@ -80,27 +80,6 @@ def variant_file(variant: Variant, pinned: bool = True) -> str:
     yaml.dump(document, text)
     source = f"src/platforms/{variant.platform.id}/platform.toml"
     return f"# Written by `python -m flbuild.sync` from {source}: change that file instead.\n{text.getvalue()}"
-
-
-def pixi_tasks(platforms: list[Platform], root: Path = ROOT) -> str:
-    """One `test-<platform>` task each, and one for its emulation where there is one, as TOML text."""
-    document = tomlkit.document()
-    tasks = tomlkit.table(is_super_table=True)
-    for platform in platforms:
-        names = [variant.name for variant in variants(platform)]
-        task = tomlkit.table()
-        task["description"] = f"Build, install and test torch-fl for {platform.name}"
-        task["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
-        task["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--test"]
-        tasks[f"test-{platform.id}"] = task
-        if platform.sdk and has_emulation(root, platform.id):
-            other = tomlkit.table()
-            other["description"] = f"The same on the emulated {platform.sdk.title} SDK, on any machine"
-            other["args"] = [{"arg": "variant", "default": names[-1], "choices": names}]
-            other["cmd"] = ["python", "build-locally.py", "{{ variant }}", "--emulated"]
-            tasks[f"test-{platform.id}-emulated"] = other
-    document["tasks"] = tasks
-    return tomlkit.dumps(document).strip()
 
 
 def support_table(platforms: list[Platform], root: Path) -> str:
@@ -179,7 +158,9 @@ def derived(root: Path = ROOT) -> dict[Path, str | None]:
         files[root / name] = with_version(root, root / name, before)
     note = "platforms: written by `python -m flbuild.sync` from src/platforms/*/platform.toml"
     pixi, readme = root / "pixi.toml", root / "README.md"
-    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_tasks(platforms, root))
+    files[pixi] = between_markers(pixi, f"# {note}", "# /platforms", pixi_manifest.platforms_block(platforms, root))
+    machines = note.replace("platforms", "machines", 1)
+    files[pixi] = between_text(files[pixi], pixi, f"# {machines}", "# /machines", pixi_manifest.machines_line(platforms))
     files[readme] = between_markers(readme, f"<!-- {note} -->", "<!-- /platforms -->", support_table(platforms, root))
     samples = "<!-- samples: written by `python -m flbuild.sync` from docs/opinfo.json -->"
     if (root / "docs" / "opinfo.json").exists():

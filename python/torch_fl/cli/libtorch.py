@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,9 @@ def bundle_libtorch(
     source: Annotated[Path, typer.Option("--from", help="The vendor's wheel of PyTorch, or the folder torch (or torch/lib) of an installation.")],
     checkout: Annotated[Path, typer.Option(help="A checkout of torch-fl, whose recipe makes the packages.")] = Path("."),
     license_file: Annotated[
-        Optional[Path], typer.Option(help="The vendor's terms; without them the packages are refused for publishing.")
+        Path | None, typer.Option(help="The vendor's terms; without them the packages are refused for publishing.")
     ] = None,
-    variant: Annotated[Optional[str], typer.Option(help="Platform and SDK version; this installation's where it is left out.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Platform and SDK version; this installation's where it is left out.")] = None,
 ) -> None:
     """Take the forked libraries out of a vendor's PyTorch, check them, and pack them as torch-fl-libtorch.
 

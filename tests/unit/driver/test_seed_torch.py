@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections import namedtuple
-from pathlib import Path
 
 import pytest
 
