@@ -65,6 +65,7 @@ def compatibility(given: argparse.Namespace, platform: dict) -> dict:
         "torch_version": given.torch_version,
         "torch_cxx11_abi": uses_cxx11_abi(given.libc10),
         **vendors_core(given.libtorch),
+        "pins": {name: pin for name, pin in platform.get("pins", {}).items() if pin != "none"},
         "build_versions": {name: version for name in NEIGHBOURS if (version := installed(name))},
         "flaggems_vendor": None if emulated else platform.get("triton", {}).get("flaggems_vendor"),
     }

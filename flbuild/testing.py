@@ -11,7 +11,7 @@ from flbuild import demo, sanitize, sharing
 from flbuild.errors import UserError
 from flbuild.layout import Layout
 
-SUITES = ("solve", "package", "skeleton", "recipe", "unit", "docs")  # the long ones first
+SUITES = ("solve", "package", "skeleton", "recipe", "unit", "lab", "docs")  # the long ones first
 CONTRACT = "torch_fl_tests"
 OPINFO = "torch_fl_opinfo"
 NO_TESTS = 5  # pytest's status when it found none
@@ -37,7 +37,7 @@ def run_sources(layout: Layout, variant: str, base_channel: str, jobs: int, quie
         raise UserError(f"there are no tests below {layout.root / 'tests'}; is the clone whole?")
     prefix = layout.environment(f"{variant}-test")
     env = os.environ | {
-        "PYTHONPATH": str(layout.root),
+        "PYTHONPATH": os.pathsep.join([str(layout.root), str(layout.root / "lab")]),
         "RATTLER_CACHE_DIR": str(layout.package_cache),
         "TORCH_FL_CHANNEL": str(layout.channel),
         "TORCH_FL_BASE_CHANNEL": base_channel,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import typer
 
 from torch_fl_lab._version import __version__
+from torch_fl_lab.cli.preflight import preflight
 from torch_fl_lab.errors import UserError
 
 
@@ -25,14 +26,10 @@ def _said_plainly(command: Callable) -> Callable:
 
 
 #: the functions of the subcommands; a command is called as its function, with dashes
-COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, ()))
+COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (preflight,)))
+OPTIONS = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
-app = typer.Typer(
-    help="Look at packages and machines, and make environments that install without a network. PyTorch is not needed.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(help="Look at packages and machines, and make environments that install without a network. PyTorch is not needed.", **OPTIONS)
 for command in COMMANDS:
     app.command()(command)
 
@@ -53,3 +50,10 @@ def _options(
 def main() -> None:
     """Run the command line."""
     app(prog_name="torch-fl-lab")
+
+
+def run_alone(command: Callable) -> None:
+    """One of them as a command of its own: torch-fl-<name>."""
+    alone = typer.Typer(**OPTIONS)
+    alone.command()(_said_plainly(command))
+    alone(prog_name=f"torch-fl-{command.__name__}")

@@ -64,7 +64,7 @@ def test_without_the_sdk_one_sentence_says_what_to_do(card: Layout) -> None:
         accelerator.sdk_root(card, variant, {})
     assert str(caught.value) == (
         f"the ToySDK 1.2 SDK is not on this machine ({default}/include/toy.h does not exist); install it and set TOY_HOME to its"
-        " folder, or add --emulated to build on the emulated SDK."
+        " folder, or add --emulated to build on the emulated SDK (pixi run test-card-emulated)."
     )
     (card.root / "src/platforms/card/emulation/CMakeLists.txt").unlink()
     with pytest.raises(UserError, match=r"to its folder\.$"):

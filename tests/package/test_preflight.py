@@ -1,0 +1,33 @@
+"""What every package says of itself is what torch-fl-preflight reads, and the installed command agrees with the channel."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from torch_fl_lab.errors import UserError
+from torch_fl_lab.preflight import archives, facts
+
+# Packages that have nothing of a platform in them: they select, collect, or are for all.
+PLAIN = {"torch-fl", "torch-fl-platform", "torch-fl-tests", "torch-fl-triton-host", "torch-fl-lab"}
+
+
+def test_each_package_with_something_of_a_platform_says_what_it_is(packages):
+    for package in packages:
+        if package.name in PLAIN or package.name.endswith("-version"):
+            with pytest.raises(UserError, match="has no compatibility.json"):
+                archives.read(package.file)
+            continue
+        found = archives.read(package.file)
+        said = facts.read(found.document, package.file.name)
+        assert package.build.startswith(said.platform) and said.emulated_sdk == ("_emu" in package.build)
+        assert found.requires == package.index["depends"]
+
+
+def test_the_installed_command_looks_at_its_environment(environment):
+    done = environment.run("torch-fl-preflight", "--prefix", str(environment.prefix), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (artifact,) = json.loads(done.stdout)["artifacts"]
+    assert artifact["facts"]["platform"] == "host" and artifact["problems"] == []
+    done = environment.run("torch-fl-preflight", "--prefix", str(environment.prefix), "--platform", "cuda")
+    assert done.returncode == 1 and "it is for host and cuda is asked for" in " ".join(done.stdout.split())
