@@ -1,5 +1,6 @@
 """Every Python block of the documentation runs in the installed environment, the blocks of a page in order."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -21,6 +22,15 @@ def test_page(page, tmp_path, installed_python):
     script.write_text("\n".join(BLOCK.findall(page.read_text())))
     done = subprocess.run([installed_python, script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ["preflight.md"])
+def test_commands_of_a_page(page, installed_python):
+    """In the clone, with the environment's programs first, as the page's reader types them."""
+    commands = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
+    path = os.pathsep.join([str(Path(installed_python).parent), os.environ["PATH"]])
+    done = subprocess.run(["bash", "-ec", "\n".join(commands)], cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300)
+    assert commands and done.returncode == 0, done.stdout + done.stderr
 
 
 def test_links_of_the_pages_exist():

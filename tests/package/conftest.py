@@ -111,7 +111,7 @@ def make_environment(prefix: Path, channels: list[str], specs: list[str]) -> Env
 @pytest.fixture(scope="session")
 def environment(channel: Path, base_channel: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The emulated platform, installed as a person would: by the metapackage's name."""
-    specs = ["torch-fl", "torch-fl-platform * host_*", "torch-fl-tests", "pip"]
+    specs = ["torch-fl", "torch-fl-platform * host_*", "torch-fl-tests", "torch-fl-lab", "pip"]
     return make_environment(tmp_path_factory.mktemp("environment") / "prefix", [channel.as_uri(), base_channel], specs)
 
 
