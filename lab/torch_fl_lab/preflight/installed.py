@@ -50,11 +50,12 @@ class Environment:
         return self.versions.get(canonicalize_name(PYTHON_NAMES.get(name, name)))
 
     def documents(self) -> dict[str, bytes]:
-        """Every compatibility.json of ours, by its place."""
-        places = [self.site / "torch_fl" / NAME, *sorted(self.prefix.glob(f"share/torch-fl/*/{NAME}"))]
+        """Every compatibility.json of ours, by the package that it is of."""
+        places = {"torch-fl-runtime": self.site / "torch_fl" / NAME}
+        places |= {place.parent.name: place for place in sorted(self.prefix.glob(f"share/torch-fl/*/{NAME}"))}
         found = {}
-        for place in places:
+        for package, place in places.items():
             if place.is_file():
                 with place.open("rb") as stream:
-                    found[str(place.relative_to(self.prefix))] = bounded(stream, str(place))
+                    found[package] = bounded(stream, str(place))
         return found

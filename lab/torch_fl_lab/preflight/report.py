@@ -72,10 +72,10 @@ def as_markdown(verdicts: list[Verdict]) -> str:
 def show(verdicts: list[Verdict]) -> None:
     """A table on the terminal, and a line for each problem."""
     console = Console(markup=False, highlight=False)
-    table = Table(*(Column(name, overflow="fold") for name in COLUMNS))
+    table = Table(*(Column(name, overflow="fold") for name in (*COLUMNS[:5], COLUMNS[-1])))
     for verdict in verdicts:
         *cells, result = verdict.cells()
-        table.add_row(*cells, Text(result, "green" if verdict.ok else "red"))
+        table.add_row(*cells[:5], Text(result, "green" if verdict.ok else "red"))
     console.print(table)
     for verdict in verdicts:
         for problem in verdict.problems:
