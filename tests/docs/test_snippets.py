@@ -24,7 +24,7 @@ def test_page(page, tmp_path, installed_python):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", ["preflight.md"])
+@pytest.mark.parametrize("page", ["preflight.md", "offline.md"])
 def test_commands_of_a_page(page, installed_python):
     """In the clone, with the environment's programs first, as the page's reader types them."""
     commands = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
