@@ -7,6 +7,7 @@ from collections.abc import Callable
 import typer
 
 from torch_fl_lab._version import __version__
+from torch_fl_lab.cli.detect import detect
 from torch_fl_lab.cli.lock import lock
 from torch_fl_lab.cli.pack import pack, unpack
 from torch_fl_lab.cli.preflight import preflight
@@ -29,7 +30,7 @@ def _said_plainly(command: Callable) -> Callable:
 
 
 #: the functions of the subcommands; a command is called as its function, with dashes
-COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (preflight, lock, pack, unpack, verify)))
+COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (detect, preflight, lock, pack, unpack, verify)))
 OPTIONS = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
 app = typer.Typer(help="Look at packages and machines, and make environments that install without a network. PyTorch is not needed.", **OPTIONS)
