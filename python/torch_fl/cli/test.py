@@ -20,11 +20,11 @@ def test(
     output: Annotated[Path | None, typer.Option(help="The file of evidence (default: evidence-<platform>.json).")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes that share the tests.")] = 1,
 ) -> None:
-    """Run the contract suite on this machine's devices and write a file of evidence.
+    """Run the contract suite on this machine's devices and write a file of evidence, and a page (HTML, with plots) beside it.
 
     The exit status is pytest's: 0 when every test passed or was skipped with the platform's own reason.
     """
-    from torch_fl.evidence import record
+    from torch_fl.evidence import page, record
 
     about = record.environment()
     _refuse_another(about, platform, emulated)
@@ -41,7 +41,7 @@ def test(
         except (ValueError, OSError) as error:
             raise typer.BadParameter(f"no evidence was written: {error}") from None
     counts = ", ".join(f"{count} {word}" for word, count in document["counts"].items())
-    typer.echo(f"{counts}; evidence: {path}")
+    typer.echo(f"{counts}; page: {page.write(path, document)}; evidence: {path}")
     raise typer.Exit(done.returncode)
 
 
@@ -52,7 +52,7 @@ def _refuse_another(about: dict, platform: str, emulated: bool) -> None:
             f"the installed torch_fl is the {about['platform']!r} build, not {platform!r}; install 'torch-fl=*={platform}*'"
         )
     if not about["devices"]:
-        raise typer.BadParameter(f"there is no device; look at the driver of {platform}, then at: torch-fl info")
+        raise typer.BadParameter(f"there is no device; torch-fl doctor says what is missing of {platform}'s driver and SDK")
     if about["build"]["emulated_sdk"] and not emulated:
         raise typer.BadParameter("this build runs on an emulated SDK, so it says nothing about a card: add --emulated")
     if emulated and not about["emulated"]:
