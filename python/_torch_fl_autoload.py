@@ -8,6 +8,7 @@ a stand-in module, so that the first use of the device repeats the reason.
 
 import sys
 
+WITHOUT_START = ("doctor", "evidence")  #: commands that need neither torch nor the device
 error: BaseException | None = None  #: why the last :func:`load` failed
 
 
@@ -29,13 +30,13 @@ def load() -> None:
 
 def command() -> None:
     """The command ``torch-fl``; where the device cannot start, its reason is all that is said, except by the doctor."""
-    diagnosis = sys.argv[1:2] == ["doctor"]
-    if diagnosis:
+    word = "".join(sys.argv[1:2])
+    if word in WITHOUT_START:
         _import_without_start()
     try:
         from torch_fl.cli import main
     except Exception as reason:
-        if diagnosis:
+        if word == "doctor":
             from torch_fl.doctor import plain
 
             sys.exit(plain.main(sys.argv[2:], reason))

@@ -31,6 +31,8 @@ def test(
     if importlib.util.find_spec(SUITE) is None:
         raise typer.BadParameter("the contract suite is not installed; install the package torch-fl-tests")
     path = (output or Path(f"evidence-{platform}.json")).absolute()
+    if path.suffix == ".html":
+        raise typer.BadParameter(f"the file of evidence is JSON, and its page gets the name {path.name}; call it {path.stem}.json", param_hint="--output")
     command = [*_pytest(platform, subset), *(["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else [])]
     begun = datetime.now(timezone.utc)
     with tempfile.TemporaryDirectory() as folder:  # the tests may write where they are started

@@ -42,16 +42,21 @@ def ask(library: Path) -> Needs:
     loader = program()
     if loader is None:
         raise OSError("this process was not started by glibc's loader")
-    done = subprocess.run([loader, "--list", str(library)], capture_output=True, text=True, timeout=60, check=False)
+    done = _trace(loader, library)
     found = {name: file or None for name, file in NEEDED.findall(done.stdout)}
     versions = [f"{Path(of).name} needs version {version}" for version, of in VERSION.findall(done.stdout + done.stderr)]
     fault = "" if found or versions or not done.returncode else (done.stderr.strip().splitlines() or ["without a word"])[-1]
     return Needs(found, versions, _searched(loader, library) if None in found.values() else {}, fault)
 
 
+def _trace(loader: str, library: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """As ldd does: the loader's own --list ends at the first library that it does not find."""
+    environ = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", **variables}
+    return subprocess.run([loader, str(library)], capture_output=True, text=True, timeout=60, check=False, env=environ)
+
+
 def _searched(loader: str, library: Path) -> dict[str, str]:
-    environ = {**os.environ, "LD_DEBUG": "libs"}
-    trace = subprocess.run([loader, "--list", str(library)], capture_output=True, text=True, timeout=60, check=False, env=environ)
+    trace = _trace(loader, library, LD_DEBUG="libs")
     places: dict[str, dict[str, None]] = {}
     name = ""
     for line in (trace.stdout + trace.stderr).splitlines():
