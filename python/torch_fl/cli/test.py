@@ -28,7 +28,8 @@ def test(
 
     about = record.environment()
     _refuse_another(about, platform, emulated)
-    if importlib.util.find_spec(SUITE) is None:
+    suite = importlib.util.find_spec(SUITE)
+    if suite is None:
         raise typer.BadParameter("the contract suite is not installed; install the package torch-fl-tests")
     path = (output or Path(f"evidence-{platform}.json")).absolute()
     if path.suffix == ".html":
@@ -37,7 +38,8 @@ def test(
     begun = datetime.now(timezone.utc)
     with tempfile.TemporaryDirectory() as folder:  # the tests may write where they are started
         junit = Path(folder, "junit.xml")
-        done = subprocess.run([sys.executable, "-B", "-m", *command, f"--junitxml={junit}"], cwd=folder, check=False)
+        root = Path(suite.submodule_search_locations[0]).parent  # else a file that is named alone has no name in the report
+        done = subprocess.run([sys.executable, "-B", "-m", *command, f"--rootdir={root}", f"--junitxml={junit}"], cwd=folder, check=False)
         try:
             document = record.write(path, about, ["python", "-m", *command], done.returncode, junit, begun)
         except (ValueError, OSError) as error:
