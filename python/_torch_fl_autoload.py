@@ -8,6 +8,7 @@ a stand-in module, so that the first use of the device repeats the reason.
 
 import sys
 
+WITHOUT_START = ("doctor", "evidence")  #: commands that need neither torch nor the device
 error: BaseException | None = None  #: why the last :func:`load` failed
 
 
@@ -28,12 +29,36 @@ def load() -> None:
 
 
 def command() -> None:
-    """The command ``torch-fl``; where the device cannot start, its reason is all that is said."""
+    """The command ``torch-fl``; where the device cannot start, its reason is all that is said, except by the doctor."""
+    word = "".join(sys.argv[1:2])
+    if word in WITHOUT_START:
+        _import_without_start()
     try:
         from torch_fl.cli import main
-    except ImportError as reason:
+    except Exception as reason:
+        if word == "doctor":
+            from torch_fl.doctor import plain
+
+            sys.exit(plain.main(sys.argv[2:], reason))
+        if not isinstance(reason, ImportError):
+            raise
         sys.exit(f"torch-fl: {reason}")
     main()
+
+
+def _import_without_start() -> None:
+    """Make ``torch_fl`` a bare package in this process: its modules can be imported where torch or the device cannot."""
+    from importlib.util import find_spec
+    from types import ModuleType
+
+    spec = find_spec("torch_fl")
+    if spec is None or not spec.submodule_search_locations:
+        print("torch-fl: the package torch_fl is not there; install torch-fl-runtime again", file=sys.stderr)
+        sys.exit(2)
+    bare = ModuleType("torch_fl")
+    bare.__path__ = list(spec.submodule_search_locations)
+    bare.__spec__ = spec
+    sys.modules["torch_fl"] = bare
 
 
 def _explain_at_first_use(reason: str) -> None:
@@ -65,3 +90,7 @@ def _explain_at_first_use(reason: str) -> None:
     )
     torch.utils.rename_privateuse1_backend("flagos")
     torch._register_device_module("flagos", stand_in)
+
+
+if __name__ == "__main__":
+    command()

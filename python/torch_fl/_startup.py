@@ -14,6 +14,7 @@ from types import ModuleType
 import torch
 
 from torch_fl import compat
+from torch_fl._data import data_file
 
 NAME = "flagos"
 
@@ -52,13 +53,6 @@ def _refuse_other_owner() -> None:
             f"another package has registered kernels for PyTorch's PrivateUse1 key (from {found[1] if found else '?'}), "
             f"and only one can in a process; uninstall it, or do not import it together with torch_fl"
         )
-
-
-def data_file(name: str) -> Path | None:
-    """An installed data file of this package, or None; an editable install has two roots."""
-    import torch_fl
-
-    return next((path for root in torch_fl.__path__ if (path := Path(root, name)).is_file()), None)
 
 
 def _compatibility() -> dict:

@@ -17,7 +17,7 @@ def doctor(*arguments, **environ):
 
 def findings(**environ):
     done = doctor("--json", **environ)
-    return done.returncode, {finding["subject"]: finding for finding in json.loads(done.stdout)}
+    return done.returncode, {finding["subject"]: finding for finding in json.loads(done.stdout)["findings"]}
 
 
 def test_a_sound_installation_has_devices_that_compute():
@@ -49,7 +49,12 @@ def test_the_platform_s_notices_are_among_them():
 
 def test_an_adapter_that_is_switched_off_is_noted():
     _, found = findings(FLAGOS_ADAPTERS_OFF="torch.autograd")
-    assert found["adapter torch.autograd"] == {"state": "note", "subject": "adapter torch.autograd", "sentence": "is switched off"}
+    assert found["adapter torch.autograd"] == {
+        "state": "note",
+        "subject": "adapter torch.autograd",
+        "sentence": "is switched off",
+        "remedy": "",
+    }
 
 
 def test_where_the_device_cannot_start_its_reason_is_the_answer():

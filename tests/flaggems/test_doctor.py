@@ -5,7 +5,7 @@ from ast import literal_eval
 PRELUDE = """
 from torch_fl.doctor import flaggems, triton
 def said(check):
-    return [(finding.state, finding.sentence) for finding in check()]
+    return [(finding.state, "; ".join(filter(None, (finding.sentence, finding.remedy)))) for finding in check()]
 """
 
 

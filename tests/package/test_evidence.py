@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,26 @@ def test_it_says_what_was_run_where_and_with_what(run, environment):
         f"torch_fl_tests.{name.removesuffix('.py')}" for name in subset
     ]
     assert evidence["begun"].endswith("+00:00")
+
+
+def test_each_file_has_its_counts_and_there_is_a_page_beside_it(run):
+    done, evidence = run
+    subset = tomllib.loads((ROOT / "src/platforms/host/platform.toml").read_text())["tests"]["subset"]
+    assert sorted(evidence["files"]) == sorted(name.removesuffix(".py") for name in subset)
+    for word, count in evidence["counts"].items():
+        assert sum(file[word] for file in evidence["files"].values()) == count
+    page = Path(done.stdout.strip().splitlines()[-1].rpartition("evidence: ")[2]).with_suffix(".html").read_text()
+    assert page.count("<svg") == 3 and all(f"{name} passed: " in page for name in evidence["files"])
+
+
+def test_the_page_is_made_anew_from_the_file_alone(run, environment):
+    path = Path(run[0].stdout.strip().splitlines()[-1].rpartition("evidence: ")[2])
+    page, before = path.with_suffix(".html"), path.with_suffix(".html").read_text()
+    page.unlink()
+    done = environment.run("torch-fl", "evidence", str(path))
+    assert (done.returncode, done.stdout.strip()) == (0, str(page)) and page.read_text() == before
+    done = environment.run("torch-fl", "evidence", str(page))
+    assert done.returncode == 2 and "cannot be read" in done.stderr
 
 
 def test_a_skipped_test_is_listed_with_its_reason(run):

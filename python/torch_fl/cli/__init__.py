@@ -7,6 +7,7 @@ import typer
 from torch_fl._version import __version__
 from torch_fl.cli.dev import dev
 from torch_fl.cli.doctor import doctor
+from torch_fl.cli.evidence import evidence
 from torch_fl.cli.info import info
 from torch_fl.cli.libtorch import bundle_libtorch
 from torch_fl.cli.routes import routes
@@ -22,6 +23,7 @@ app.command()(info)
 app.command()(routes)
 app.command()(test)
 app.command()(doctor)
+app.command()(evidence)
 app.command()(bundle_libtorch)
 app.add_typer(dev, name="dev")
 if find_spec("torch_fl.survey") is not None:  # comes with torch-fl-flaggems

@@ -20,28 +20,32 @@ def test(
     output: Annotated[Path | None, typer.Option(help="The file of evidence (default: evidence-<platform>.json).")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes that share the tests.")] = 1,
 ) -> None:
-    """Run the contract suite on this machine's devices and write a file of evidence.
+    """Run the contract suite on this machine's devices and write a file of evidence, and a page (HTML, with plots) beside it.
 
     The exit status is pytest's: 0 when every test passed or was skipped with the platform's own reason.
     """
-    from torch_fl.evidence import record
+    from torch_fl.evidence import page, record
 
     about = record.environment()
     _refuse_another(about, platform, emulated)
-    if importlib.util.find_spec(SUITE) is None:
+    suite = importlib.util.find_spec(SUITE)
+    if suite is None:
         raise typer.BadParameter("the contract suite is not installed; install the package torch-fl-tests")
     path = (output or Path(f"evidence-{platform}.json")).absolute()
+    if path.suffix == ".html":
+        raise typer.BadParameter(f"the file of evidence is JSON, and its page gets the name {path.name}; call it {path.stem}.json", param_hint="--output")
     command = [*_pytest(platform, subset), *(["-n", str(jobs), "--dist=worksteal"] if jobs > 1 else [])]
     begun = datetime.now(timezone.utc)
     with tempfile.TemporaryDirectory() as folder:  # the tests may write where they are started
         junit = Path(folder, "junit.xml")
-        done = subprocess.run([sys.executable, "-B", "-m", *command, f"--junitxml={junit}"], cwd=folder, check=False)
+        root = Path(suite.submodule_search_locations[0]).parent  # else a file that is named alone has no name in the report
+        done = subprocess.run([sys.executable, "-B", "-m", *command, f"--rootdir={root}", f"--junitxml={junit}"], cwd=folder, check=False)
         try:
             document = record.write(path, about, ["python", "-m", *command], done.returncode, junit, begun)
         except (ValueError, OSError) as error:
             raise typer.BadParameter(f"no evidence was written: {error}") from None
     counts = ", ".join(f"{count} {word}" for word, count in document["counts"].items())
-    typer.echo(f"{counts}; evidence: {path}")
+    typer.echo(f"{counts}; page: {page.write(path, document)}; evidence: {path}")
     raise typer.Exit(done.returncode)
 
 
@@ -52,7 +56,7 @@ def _refuse_another(about: dict, platform: str, emulated: bool) -> None:
             f"the installed torch_fl is the {about['platform']!r} build, not {platform!r}; install 'torch-fl=*={platform}*'"
         )
     if not about["devices"]:
-        raise typer.BadParameter(f"there is no device; look at the driver of {platform}, then at: torch-fl info")
+        raise typer.BadParameter(f"there is no device; torch-fl doctor says what is missing of {platform}'s driver and SDK")
     if about["build"]["emulated_sdk"] and not emulated:
         raise typer.BadParameter("this build runs on an emulated SDK, so it says nothing about a card: add --emulated")
     if emulated and not about["emulated"]:

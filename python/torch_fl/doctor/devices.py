@@ -11,6 +11,8 @@ from torch_fl import _C
 from torch_fl.doctor import Finding
 from torch_fl.evidence import capabilities
 
+BROKEN = "look at the card with the driver's program and at the kernel's log (dmesg); torch-fl test shows what else fails"
+
 
 def check() -> Iterator[Finding]:
     """Whether there are devices and one can compute, and from where the driver's libraries came."""
@@ -20,16 +22,17 @@ def check() -> Iterator[Finding]:
     for file in loaded(facts.get("sonames", [])):
         yield from _library(file, sdk)
     if count == 0:
-        where = f"; look whether {sdk['root']} is there and its driver sees the cards" if sdk else ""
-        yield Finding("wrong", "devices", f"there is no {facts['hardware']} that the {facts['name']} runtime can use{where}")
+        remedy = f"look whether {sdk['root'] or sdk['title']} is there and its driver sees the cards" if sdk else "set FLAGOS_HOST_DEVICES to 1 or more"
+        yield Finding("wrong", "devices", f"there is no {facts['hardware']} that the {facts['name']} runtime can use", remedy)
         return
     try:
         total = torch.ones(2, device="flagos").sum().item()
     except RuntimeError as error:
-        yield Finding("wrong", "devices", f"flagos:0 does not compute: {str(error).splitlines()[0]}")
+        yield Finding("wrong", "devices", f"flagos:0 does not compute: {str(error).splitlines()[0]}", BROKEN)
         return
     word = "device" if count == 1 else "devices"
-    yield Finding("fine" if total == 2 else "wrong", "devices", f"{count} {word}, {torch.flagos.get_device_name(0)}; 1 + 1 is {total:g} there")
+    seen = f"{count} {word}, {torch.flagos.get_device_name(0)}; 1 + 1 is {total:g} there"
+    yield Finding("fine", "devices", seen) if total == 2 else Finding("wrong", "devices", seen, BROKEN)
 
 
 def loaded(names: list[str]) -> list[Path]:
@@ -45,6 +48,6 @@ def _library(file: Path, sdk: dict | None) -> Iterator[Finding]:
     if sdk:
         homes += [Path(sdk["root"]), *(Path(os.environ[name]) for name in sdk.get("root_variables", []) if os.environ.get(name))]
     if sdk and not sdk.get("with_pytorch") and not any(home in file.parents for home in homes):
-        yield Finding("note", file.name, f"is loaded from {file.parent} and not from {sdk['root']}: LD_LIBRARY_PATH decides that, or the system's cache")
+        yield Finding("note", file.name, f"is loaded from {file.parent} and not from {sdk['root']}: LD_LIBRARY_PATH decides that, or the system's cache", "unset LD_LIBRARY_PATH, unless that is the SDK meant")
     else:
         yield Finding("fine", file.name, f"is loaded from {file.parent}")

@@ -1,6 +1,8 @@
 """FlagGems: whether it is there, and has every function that the routes name."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from importlib import metadata
 
 from torch_fl import _C, routing
 from torch_fl.doctor import Finding
@@ -16,13 +18,21 @@ def check() -> Iterator[Finding]:
         return
     table = routing.load(capabilities.platform()["id"], installed)
     named = [route for route in table.routes if any(link.backend == "flaggems" for link in route.chain)]
+    pin = capabilities.platform()["pins"]["flaggems"]
     if problem := installed.problems.get("flaggems"):
-        yield Finding("wrong", "FlagGems", f"{len(named)} routes name it, and the next step of their chains serves: {problem}")
+        yield Finding("wrong", "FlagGems", f"{len(named)} routes name it, and the next step of their chains serves: {problem}", f"install flag-gems {pin}")
         return
     lacking = [route.operator for route in named if any(link.backend == "flaggems" and link.missing for link in route.chain)]
     if lacking:
         shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
-        pin = capabilities.platform()["pins"]["flaggems"]
-        yield Finding("wrong", "FlagGems", f"{len(lacking)} of {len(named)} names do not resolve in the installed FlagGems ({shown}); install the pinned one, {pin}")
+        yield Finding("wrong", "FlagGems", f"{len(lacking)} of {len(named)} names do not resolve in the installed FlagGems ({shown})", f"install the pinned one, {pin}")
     else:
+        yield from _pinned(pin)
         yield Finding("fine", "FlagGems", f"0 of {len(named)} names do not resolve")
+
+
+def _pinned(pin: str) -> Iterator[Finding]:
+    """Another version than the pinned one may be right, and was not measured."""
+    installed = metadata.version("flag-gems")
+    if pin[0].isdigit() and not fnmatchcase(installed, pin):
+        yield Finding("note", "FlagGems", f"is {installed}, and the routes were measured with {pin}", f"install flag-gems {pin}")

@@ -36,7 +36,7 @@ def check() -> Iterator[Finding]:
     driven = _C.native_device_type()
     yield Finding(
         *(("fine", "boxing", f"PyTorch drives the cards as '{driven}', and its kernels serve flagos") if driven else
-          ("note", "boxing", "the vendor's core is installed and nothing uses it; install torch-fl-vendor-kernels, or remove torch-fl-libtorch"))
+          ("note", "boxing", "the vendor's core is installed and nothing uses it", "install torch-fl-vendor-kernels, or remove torch-fl-libtorch"))
     )  # fmt: skip
     yield _counts()
 
@@ -47,9 +47,9 @@ def _whole(facts: dict) -> Iterator[Finding]:
     for name, library in facts["libraries"].items():
         file = folder / name
         if not file.is_file():
-            yield Finding("wrong", "libtorch", f"{file} is missing; install torch-fl-libtorch again")
+            yield Finding("wrong", "libtorch", f"{file} is missing", "install torch-fl-libtorch again")
         elif file.stat().st_size != library["bytes"] or hashlib.sha256(file.read_bytes()).hexdigest() != library["sha256"]:
-            yield Finding("wrong", "libtorch", f"{file} is not the package's; another PyTorch was installed over it: install torch-fl-libtorch again")
+            yield Finding("wrong", "libtorch", f"{file} is not the package's; another PyTorch was installed over it", "install torch-fl-libtorch again")
 
 
 def _counts() -> Finding:
@@ -62,6 +62,6 @@ def _counts() -> Finding:
     return Finding(
         "wrong",
         "torch.cuda",
-        f"shows {theirs} devices and torch.flagos {ours}: the vendor's runtime is not initialised alike for both; look whether the driver is there and"
-        " LD_LIBRARY_PATH puts no other runtime before it",
+        f"shows {theirs} devices and torch.flagos {ours}: the vendor's runtime is not initialised alike for both",
+        "look whether the driver is there and LD_LIBRARY_PATH puts no other runtime before it",
     )

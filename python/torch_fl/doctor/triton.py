@@ -13,7 +13,7 @@ def check() -> Iterator[Finding]:
     facts = capabilities.platform()
     backend = None if capabilities.build()["emulated"] else (facts.get("triton") or {}).get("backend")
     if len(owners) > 1:
-        yield Finding("wrong", "triton", f"{' and '.join(owners)} both install the module triton, and what is left of either is chance; remove both and install one")
+        yield Finding("wrong", "triton", f"{' and '.join(owners)} both install the module triton, and what is left of either is chance", "remove both and install one")
         return
     if not owners:
         yield Finding("fine", "triton", "is not installed; FlagGems and torch.compile need it")
@@ -22,6 +22,6 @@ def check() -> Iterator[Finding]:
     where = f"{owners[0]} {metadata.version(owners[0])}"
     if backend and backend not in known:
         pin = facts["pins"]["flagtree"]
-        yield Finding("wrong", "triton", f"{where} has no back end {backend} (it has: {', '.join(known) or 'none'}); install flagtree {pin} in its place")
+        yield Finding("wrong", "triton", f"{where} has no back end {backend} (it has: {', '.join(known) or 'none'})", f"install flagtree {pin} in its place")
     else:
         yield Finding("fine", "triton", f"{where} with {', '.join(known) or 'no back end'}")

@@ -56,7 +56,7 @@ def _has_vendor_kernels() -> bool:
 
 
 def _read(name: str) -> dict[str, Any]:
-    from torch_fl._startup import data_file
+    from torch_fl._data import data_file
 
     path = data_file(name)
     if path is None:

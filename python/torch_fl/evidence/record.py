@@ -1,6 +1,7 @@
 """The file of evidence: what was run where, with which versions, and how it went.
 
-One JSON document (schema 1) a run. Times are UTC, memory is in bytes, durations in seconds.
+One JSON document (schema 1) a run. Times are UTC, memory is in bytes, durations in seconds. `files` came later: older documents
+have none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from torch_fl.evidence import capabilities
 
 # What a result may depend on, besides the project itself.
 DISTRIBUTIONS = ("torch", "torch-fl", "numpy", "flag-gems", "flagtree", "triton", "torch-fl-triton-host", "pytest")
+
+OUTCOMES = ("passed", "skipped", "failed", "error")
 
 
 def environment() -> dict[str, Any]:
@@ -76,22 +79,35 @@ def _versions() -> dict[str, str]:
 
 
 def results(junit: Path) -> dict[str, Any]:
-    """What a JUnit report of pytest says: counts, and every test that did not pass with its reason.
+    """What a JUnit report of pytest says: counts, in all and by file with its seconds, and every test that did not pass with its reason.
 
     Raises:
         ValueError: the file is no such report.
     """
     try:
-        cases = ElementTree.parse(junit).getroot().iter("testcase")
+        cases = list(ElementTree.parse(junit).getroot().iter("testcase"))
         outcomes = [(f"{case.get('classname', '')}::{case.get('name', '')}", *_outcome(case)) for case in cases]
     except (OSError, ElementTree.ParseError) as error:
         raise ValueError(f"{junit} is no report of pytest ({error})") from None
     counts = Counter(outcome for _, outcome, _ in outcomes)
     return {
-        "counts": {word: counts[word] for word in ("passed", "skipped", "failed", "error")},
+        "counts": {word: counts[word] for word in OUTCOMES},
+        "files": _files(cases),
         "skipped": _reasons(outcomes, "skipped"),
         "failed": _reasons(outcomes, "failed", "error"),
     }
+
+
+def _files(cases: Sequence[ElementTree.Element]) -> dict[str, dict[str, float]]:
+    """Counts and seconds of each file of tests, by its name without the package."""
+    files: dict[str, dict[str, float]] = {}
+    for case in cases:
+        parts = case.get("classname", "").split(".")
+        name = next((part for part in reversed(parts) if part.startswith("test_")), parts[-1])
+        file = files.setdefault(name, dict.fromkeys((*OUTCOMES, "seconds"), 0))
+        file[_outcome(case)[0]] += 1
+        file["seconds"] += float(case.get("time") or 0)
+    return {name: file | {"seconds": round(file["seconds"], 3)} for name, file in sorted(files.items())}
 
 
 def _outcome(case: ElementTree.Element) -> tuple[str, str]:

@@ -93,7 +93,7 @@ def register(library: str) -> None:
 
 def _vendor() -> str:
     """FlagGems' word for the platform of this build; compatibility.json has it where it is another than flagos."""
-    from torch_fl._startup import data_file
+    from torch_fl._data import data_file
 
     facts = data_file("compatibility.json")
     return json.loads(facts.read_text(encoding="utf-8")).get("flaggems_vendor", DEVICE) if facts else DEVICE

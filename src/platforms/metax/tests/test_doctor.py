@@ -11,7 +11,7 @@ boxed = pytest.mark.skipif(not _C.native_device_type(), reason="boxing is not in
 
 
 def said(check, subject):
-    return [(finding.state, finding.sentence) for finding in check() if finding.subject == subject]
+    return [(finding.state, "; ".join(filter(None, (finding.sentence, finding.remedy)))) for finding in check() if finding.subject == subject]
 
 
 def test_no_order_of_imports_is_needed():
