@@ -8,7 +8,9 @@ a stand-in module, so that the first use of the device repeats the reason.
 
 import sys
 
-WITHOUT_START = ("doctor", "evidence")  #: commands that need neither torch nor the device
+#: commands that need neither torch nor the device; the second line's are torch-fl-lab's
+WITHOUT_START = ("doctor", "evidence",
+                 "detect", "preflight", "lock", "pack", "unpack", "verify")  # fmt: skip
 error: BaseException | None = None  #: why the last :func:`load` failed
 
 
