@@ -28,8 +28,9 @@ def test_page(page, tmp_path, installed_python):
 def test_commands_of_a_page(page, installed_python):
     """In the clone, with the environment's programs first, as the page's reader types them."""
     commands = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
-    path = os.pathsep.join([str(Path(installed_python).parent), os.environ["PATH"]])
-    done = subprocess.run(["bash", "-ec", "\n".join(commands)], cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # the sources', which are not installed
+    path = os.pathsep.join([str(Path(installed_python).parent), kept["PATH"]])
+    done = subprocess.run(["bash", "-ec", "\n".join(commands)], cwd=ROOT, env=kept | {"PATH": path}, capture_output=True, text=True, timeout=300)
     assert commands and done.returncode == 0, done.stdout + done.stderr
 
 
