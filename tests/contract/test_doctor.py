@@ -11,7 +11,7 @@ from torch_fl.evidence import capabilities
 
 def doctor(*arguments, **environ):
     return subprocess.run(
-        [sys.executable, "-m", "torch_fl", "doctor", *arguments], capture_output=True, text=True, timeout=120, env={**os.environ, **environ}
+        [sys.executable, "-m", "_torch_fl_autoload", "doctor", *arguments], capture_output=True, text=True, timeout=120, env={**os.environ, **environ}
     )
 
 
@@ -33,10 +33,14 @@ def test_a_table_for_people_says_the_same():
     assert "devices" in done.stdout and "1 + 1 is 2 there" in done.stdout
 
 
-def test_settings_that_do_nothing_any_more_are_noted():
-    _, found = findings(FLAGOS_METAX_BOXING="1")
+def test_retired_settings_routes_to_absent_slots_and_adapters_switched_off_are_told():
+    slot = "cuda" if "cuda" not in capabilities.platform()["kernels"]["slots"] else "musa"
+    status, found = findings(FLAGOS_METAX_BOXING="1", FLAGOS_OP_mm=slot, FLAGOS_ADAPTERS_OFF="torch.autograd")
     assert found["FLAGOS_METAX_BOXING"]["state"] == "note"
     assert "has no effect any more: install or remove the torch-fl-vendor-kernels package" in found["FLAGOS_METAX_BOXING"]["sentence"]
+    assert (status, found["routes"]["state"]) == (1, "wrong") and f"({slot}: mm)" in found["routes"]["sentence"] and found["routes"]["remedy"]
+    off = {"state": "note", "subject": "adapter torch.autograd", "sentence": "is switched off", "remedy": ""}
+    assert found["adapter torch.autograd"] == off
 
 
 def test_the_platform_s_notices_are_among_them():
@@ -47,20 +51,9 @@ def test_the_platform_s_notices_are_among_them():
         assert notice["variable"] not in found
 
 
-def test_an_adapter_that_is_switched_off_is_noted():
-    _, found = findings(FLAGOS_ADAPTERS_OFF="torch.autograd")
-    assert found["adapter torch.autograd"] == {
-        "state": "note",
-        "subject": "adapter torch.autograd",
-        "sentence": "is switched off",
-        "remedy": "",
-    }
-
-
-def test_where_the_device_cannot_start_its_reason_is_the_answer():
-    done = doctor(FLAGOS_ACCELERATOR="gcu" if capabilities.platform()["id"] != "gcu" else "musa")
-    assert done.returncode == 1 and done.stdout == ""
-    assert "FLAGOS_ACCELERATOR is 'gcu'" in done.stderr and "install 'torch-fl=*=" in done.stderr
+def test_where_the_device_cannot_start_its_reason_is_a_finding():
+    status, found = findings(FLAGOS_ACCELERATOR="gcu" if capabilities.platform()["id"] != "gcu" else "musa")
+    assert status == 1 and "FLAGOS_ACCELERATOR is 'gcu'" in found["import"]["sentence"] and found["import"]["remedy"].startswith("install 'torch-fl=*=")
 
 
 def test_a_check_that_fails_itself_is_a_finding(monkeypatch):

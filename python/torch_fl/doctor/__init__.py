@@ -42,7 +42,7 @@ Check = Callable[[], Iterator[Finding]]
 #: the modules with the checks that need neither torch nor a device, in the order in which they are shown; each has a function ``check``
 OUTSIDE = ("interpreter", "packages", "compatibility", "libraries", "driver", "owners", "settings")
 #: those that ask torch and the device
-INSIDE = ("devices", "libtorch", "flaggems", "triton", "adapters")
+INSIDE = ("devices", "libtorch", "routes", "flaggems", "triton", "adapters")
 
 
 def examine(names: Sequence[str] = INSIDE) -> Iterator[Finding]:
