@@ -102,15 +102,19 @@ def pixi_tasks(platforms: list[Platform], root: Path = ROOT) -> str:
     return tomlkit.dumps(document).strip()
 
 
+def status_word(platform: Platform, root: Path) -> str:
+    """A platform's status; without evidence and without an emulated SDK nothing backs it."""
+    backed = platform.status != "Emulated" or has_emulation(root, platform.id)
+    return platform.status if backed else "Not validated"
+
+
 def support_table(platforms: list[Platform], root: Path) -> str:
-    """The README's table of platforms, in Markdown; without evidence and without an emulated SDK nothing backs a platform."""
+    """The README's table of platforms, in Markdown."""
     rows = ["| platform | hardware | SDK | Python | status |", "|---|---|---|---|---|"]
     for platform in platforms:
         sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions)}" if platform.sdk else "none needed"
         python = "any" if platform.python == "any" else ", ".join(platform.python)
-        backed = platform.status != "Emulated" or has_emulation(root, platform.id)
-        status = platform.status if backed else "Not validated"
-        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {status} |")
+        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {status_word(platform, root)} |")
     return "\n".join(rows)
 
 
