@@ -33,7 +33,7 @@ def surveys(root: Path) -> Iterator[tuple[str, dict[str, str]]]:
         found = {}
         for operator in json.loads(file.read_text("utf-8"))["operators"]:
             said: dict[str, list[str]] = {}
-            for trial in operator["trials"]:
+            for trial in operator.get("trials", ()):
                 if verdict := trial.get("verdict"):
                     said.setdefault(verdict, []).append(trial["dtype"])
             found[operator["operator"]] = "; ".join(f"{verdict}: {', '.join(types)}" for verdict, types in sorted(said.items()))

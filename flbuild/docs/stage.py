@@ -23,11 +23,11 @@ def first_pages(root: Path) -> list[Path]:
     return [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "src/platforms").glob("*/README.md"))]
 
 
-def copy(root: Path, made: Path, generated: set[str] = frozenset()) -> list[str]:
+def copy(root: Path, made: Path, extra: dict[str, str]) -> list[str]:
     """Copy the pages, and what they link to, into `made`.
 
     Args:
-        generated: pages below `made` that are not in the tree.
+        extra: pages that are not in the tree, by their names; links in them are written from the root already.
 
     Returns:
         the pages, relative to the root.
@@ -36,27 +36,43 @@ def copy(root: Path, made: Path, generated: set[str] = frozenset()) -> list[str]
         UserError: a link leads nowhere, or out of the tree; the sentence names page and line.
     """
     root = root.resolve()
-    todo, done = [page.resolve() for page in first_pages(root)], []
+    todo, done = [page.resolve() for page in first_pages(root)], list(extra)
+    for name, text in extra.items():
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text(text, "utf-8")
+        for path in linked_from(text, root):
+            bring(path, root, made, todo)
     while todo:
         page = todo.pop(0)
         name = page.relative_to(root).as_posix()
         if name in done:
             continue
         done.append(name)
-        text, linked = resolved(page, root, generated)
+        text, linked = resolved(page, root)
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text, "utf-8")
         for path in linked:
-            if path.suffix == ".md":
-                todo.append(path)
-            else:
-                target = made / path.relative_to(root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
+            bring(path, root, made, todo)
     return done
 
 
-def resolved(page: Path, root: Path, generated: set[str] = frozenset()) -> tuple[str, list[Path]]:
+def bring(path: Path, root: Path, made: Path, todo: list[Path]) -> None:
+    """What a page links to: another page waits for its turn, a file is copied."""
+    if path.suffix == ".md":
+        todo.append(path)
+        return
+    target = made / path.relative_to(root)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, target)
+
+
+def linked_from(text: str, root: Path) -> list[Path]:
+    """The files of the tree that a made page links to."""
+    targets = {match["target"].lstrip("/").partition("#")[0] for match in LINK.finditer(text) if match["target"].startswith("/")}
+    return [root / target for target in sorted(targets)]
+
+
+def resolved(page: Path, root: Path) -> tuple[str, list[Path]]:
     """A page's text with the links written from the root, and the files they name."""
     linked: list[Path] = []
     lines = []
@@ -69,7 +85,7 @@ def resolved(page: Path, root: Path, generated: set[str] = frozenset()) -> tuple
         def replace(match: re.Match[str], number: int = number, spans: list = spans) -> str:
             if any(begin < match.start("target") < end for begin, end in spans):
                 return match[0]
-            return f"{match['before']}{written(match['target'], page, number, root, linked, generated)}{match['after']}"
+            return f"{match['before']}{written(match['target'], page, number, root, linked)}{match['after']}"
 
         lines.append(LINK.sub(replace, line))
     return "\n".join(lines) + "\n", linked
@@ -85,7 +101,7 @@ def numbered(text: str) -> Iterator[tuple[int, str, bool]]:
             fence = "" if fence == mark[1] else fence or mark[1]
 
 
-def written(target: str, page: Path, line: int, root: Path, linked: list[Path], generated: set[str]) -> str:
+def written(target: str, page: Path, line: int, root: Path, linked: list[Path]) -> str:
     """One link as the copy has it. Of an address outside only the form is looked at: nothing is asked of a network."""
     where = f"{page.relative_to(root)}:{line}"
     parts = urlsplit(target)
@@ -100,8 +116,6 @@ def written(target: str, page: Path, line: int, root: Path, linked: list[Path], 
         raise UserError(f"{where}: the link {target} leads out of the tree; name a file of the project.")
     name = path.relative_to(root).as_posix()
     anchor = f"#{parts.fragment}" if parts.fragment else ""
-    if name in generated:
-        return f"/{name}{anchor}"
     if not path.is_file():
         raise UserError(f"{where}: the link {target} leads to no file; correct it or remove it.")
     linked.append(path)
