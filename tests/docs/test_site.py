@@ -34,7 +34,7 @@ def test_every_page_is_there_and_every_file_that_one_links_to(made):
         ("no-such.md", "docs/a.md:3: the link no-such.md leads to no file; correct it or remove it."),
         ("../../other.md", "docs/a.md:3: the link ../../other.md leads out of the tree; name a file of the project."),
         ("https:/x", "docs/a.md:3: https:/x is no address of a page; write https:// and a host."),
-        ("gopher://host.org", "docs/a.md:3: gopher://host.org is no address of a page; write https:// and a host."),
+        ("gopher://example.org", "docs/a.md:3: gopher://example.org is no address of a page; write https:// and a host."),
     ],
 )
 def test_a_link_that_leads_nowhere_is_told_with_its_line(tmp_path, target, said):
