@@ -32,14 +32,15 @@ def test_it_is_valid_by_the_schema_that_pixi_publishes(manifest):
 
 def test_it_has_the_tasks_and_each_says_what_it_does(manifest):
     tasks = manifest["tasks"]
-    assert {"build", "test", "demo"} | {f"test-{platform.id}" for platform in load_all()} <= set(tasks)
+    assert {"build", "test", "demo", "docs"} | {f"test-{platform.id}" for platform in load_all()} <= set(tasks)
     assert [name for name, task in tasks.items() if not task.get("description")] == []
     assert manifest["workspace"]["channels"] == ["conda-forge"]
 
 
 def test_its_commands_name_files_that_exist(manifest):
     for name, task in manifest["tasks"].items():
-        command = [part.replace("{{ variant }}", task["args"][0]["default"]) for part in task["cmd"]]
+        variant = task["args"][0]["default"] if task.get("args") else ""
+        command = [part.replace("{{ variant }}", variant) for part in task["cmd"]]
         paths = [part for part in command if part.endswith((".yaml", ".py")) and part != "build-locally.py"]
         assert [part for part in paths if not (ROOT / part).is_file()] == [], name
 
