@@ -30,6 +30,7 @@ from flbuild import (
     testing,
 )
 from flbuild.digest import sha256_text
+from flbuild.docs import site
 from flbuild.errors import UserError, from_os_error
 from flbuild.installation import install
 from flbuild.layout import Layout, remove
@@ -78,6 +79,10 @@ def main(args, layout: Layout, report: Report) -> int:
     children.reap(layout.work)
     remove(layout.work)
     layout.work.mkdir(parents=True)
+    if args.docs:
+        report.results["docs"] = str(first := site.make(layout, report))
+        report.say(f"\nRead it from {first}")
+        return 0
     kernels = args.kernels or (["boxing"] if args.bundle else [])
     wished = accelerator.choose(layout, args.variant, args.emulated, os.environ, kernels)
     check_options(wished, args)

@@ -51,6 +51,9 @@ class Sdk(Section):
     versions: list[SdkVersion] = Field(default=[], description="one variant each; newer versions last; none where no source names one")
     root: str = Field(default="", description="default folder of an installed SDK; empty where no source names one")
     root_variables: list[str] = Field(default=[], description="environment variables that name it, in order")
+    visible_devices: str | None = Field(
+        default=None, pattern=r"^[A-Z][A-Z0-9_]*$", description="the variable by which its runtime is told which devices a process sees"
+    )
     library_folders: list[RelativePath] = Field(default=["lib"], description="where its libraries lie, below the root")
     probe: RelativePath | None = Field(default=None, description="a file below the root that tells an SDK that is there")
     device_nodes: list[DeviceNode] = Field(default=[], description="files by which the driver's devices are opened, as file name patterns")

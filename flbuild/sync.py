@@ -82,15 +82,19 @@ def variant_file(variant: Variant, pinned: bool = True) -> str:
     return f"# Written by `python -m flbuild.sync` from {source}: change that file instead.\n{text.getvalue()}"
 
 
+def status_word(platform: Platform, root: Path) -> str:
+    """A platform's status; without evidence and without an emulated SDK nothing backs it."""
+    backed = platform.status != "Emulated" or has_emulation(root, platform.id)
+    return platform.status if backed else "Not validated"
+
+
 def support_table(platforms: list[Platform], root: Path) -> str:
-    """The README's table of platforms, in Markdown; without evidence and without an emulated SDK nothing backs a platform."""
+    """The README's table of platforms, in Markdown."""
     rows = ["| platform | hardware | SDK | Python | status |", "|---|---|---|---|---|"]
     for platform in platforms:
         sdk = f"{platform.sdk.title} {', '.join(platform.sdk.versions) or '(version unknown)'}" if platform.sdk else "none needed"
         python = "any" if platform.python == "any" else ", ".join(platform.python)
-        backed = platform.status != "Emulated" or has_emulation(root, platform.id)
-        status = platform.status if backed else "Not validated"
-        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {status} |")
+        rows.append(f"| `{platform.id}` | {platform.hardware} | {sdk} | {python} | {status_word(platform, root)} |")
     return "\n".join(rows)
 
 

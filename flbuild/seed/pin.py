@@ -1,4 +1,4 @@
-"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --ecosystem | --flaggems | --torch MINOR] PYTHON...`.
+"""Re-make the hashed wheel lists: `python -m flbuild.seed.pin [--tools | --docs | --ecosystem | --flaggems | --torch MINOR] PYTHON...`.
 
 Each PYTHON is an interpreter; its own pip resolves the input file for it, so markers and wheel tags are the real ones.
 Nothing is downloaded but metadata. pip is asked twice, as it is configured and with the public index alone, since the
@@ -156,6 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--tools", action="store_true", help="the tool environment's lists instead of the seed's")
+    which.add_argument("--docs", action="store_true", help="the lists of what makes the documentation's site")
     which.add_argument("--ecosystem", action="store_true", help="the list of the ecosystem suite")
     which.add_argument("--flaggems", action="store_true", help="the lists of what FlagGems needs besides the seed")
     which.add_argument("--torch", metavar="MINOR", help="the list of a seed with that PyTorch, as torchMINOR.in says")
@@ -164,8 +165,8 @@ def main(arguments: list[str] | None = None) -> None:
     source = ROOT / "recipe/seed/wheels/requirements.in"
     folder = source.parent
     seed = folder
-    if args.tools or args.ecosystem or args.flaggems:
-        place = "flbuild" if args.tools else "tests/ecosystem" if args.ecosystem else "recipe/seed/flag-gems"
+    if args.tools or args.docs or args.ecosystem or args.flaggems:
+        place = "flbuild" if args.tools else "flbuild/docs" if args.docs else "tests/ecosystem" if args.ecosystem else "recipe/seed/flag-gems"
         source = ROOT / place / "requirements.in"
         folder = source.with_suffix("")
     folder.mkdir(exist_ok=True)

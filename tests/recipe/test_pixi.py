@@ -42,7 +42,7 @@ def tasks(manifest) -> dict[str, dict]:
 
 
 def test_it_has_the_tasks_and_each_says_what_it_does(manifest, tasks):
-    assert {"build", "test", "demo", "doctor", "lint"} | {f"test-{platform.id}" for platform in load_all()} <= set(tasks)
+    assert {"build", "test", "demo", "doctor", "lint", "docs"} | {f"test-{platform.id}" for platform in load_all()} <= set(tasks)
     assert [name for name, task in tasks.items() if not task.get("description")] == []
     assert manifest["workspace"]["channels"] == ["conda-forge"]
 

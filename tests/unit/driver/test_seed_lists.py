@@ -15,7 +15,7 @@ from flbuild.seed.pin import Pin, needed_on_cpu, requirements
 ROOT = Path(__file__).parents[3]
 SEED = ROOT / "recipe/seed/wheels"
 FLAGGEMS = ROOT / "recipe/seed/flag-gems/requirements"
-LISTS = sorted(file for folder in (SEED, FLAGGEMS, ROOT / "flbuild/requirements") for file in folder.glob("py*.txt"))
+LISTS = sorted(file for folder in (SEED, FLAGGEMS, ROOT / "flbuild/requirements", ROOT / "flbuild/docs/requirements") for file in folder.glob("py*.txt"))
 VERSIONS = ("py310", "py311", "py312", "py313")
 
 

@@ -1,0 +1,123 @@
+"""Make the site: `build-locally.py --docs`. Its tools are an environment of their own, which nothing else waits for."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+from flbuild import pip
+from flbuild.docs import operators, reference, stage
+from flbuild.errors import UserError
+from flbuild.layout import Layout, publish
+from flbuild.platforms import load_all
+from flbuild.report import Report
+
+CONFIGURATION = Path(__file__).parent
+INDEX = """\
+# torch-fl
+
+One PyTorch device, `flagos`, for accelerators of many vendors. The search field looks through all pages, without a network.
+
+"""
+# The side bar. Pages that are not named here are reached by links.
+CONTENTS = {
+    "Begin": ["README", "docs/choosing-a-platform", "docs/user-guide", "docs/troubleshooting"],
+    "Run": ["docs/routing", "docs/flaggems", "docs/clusters", "docs/profiling"],
+    "Platforms": [],  # each platform's page
+    "Reference": ["reference/support", "reference/operators", "reference/variables"],
+    "Inside": ["docs/architecture", "docs/packaging", "docs/contributing", "docs/contributing-a-platform", "docs/survey", "docs/triton-host", "docs/benchmarks"],
+}
+
+
+def requirements_list() -> Path:
+    """The hashed list for this Python."""
+    return CONFIGURATION / "requirements" / "py{}{}.txt".format(*sys.version_info[:2])
+
+
+def make(layout: Layout, report: Report) -> Path:
+    """Build the site and publish it whole.
+
+    Returns:
+        its first page.
+
+    Raises:
+        UserError: a page has a fault; the sentence names page and line.
+    """
+    with report.stage("documentation tools") as step:
+        python = tools(layout, step)
+    with report.stage("pages") as step:
+        source = layout.quarantine("pages")
+        step.detail = f"{len(pages(layout.root, source))} pages"
+    with report.stage("documentation") as step:
+        made = sphinx(python, source, layout.quarantine("docs"), layout.logs / "docs.log")
+        publish(made, layout.artifacts / "docs")
+        step.detail = str(layout.artifacts / "docs")
+    return layout.artifacts / "docs" / "index.html"
+
+
+def tools(layout: Layout, step) -> Path:
+    """Python of the environment with the generator; made anew when its list changes."""
+    place, listed = layout.artifacts / "docs-tools", requirements_list()
+    digest = hashlib.sha256(f"{listed.read_text()}{sys.version}".encode()).hexdigest()
+    marker = place / "digest"
+    if marker.is_file() and marker.read_text() == digest:
+        step.skip("unchanged")
+        return place / "bin/python"
+    made = layout.quarantine("docs-tools")
+    # The base interpreter's module: an environment made by an environment would depend on it.
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    done = subprocess.run([base, "-I", "-m", "venv", made], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"no environment for the documentation's tools could be made: {pip.shorten(done.stderr.strip() or done.stdout.strip())}")
+    options = ["install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(listed)]
+    pip.run(made / "bin/python", options, layout.logs / "docs-tools.log")
+    (made / "digest").write_text(digest)
+    publish(made, place)
+    step.detail = f"{pip.download_bytes(listed) / 1e6:.0f} MB"
+    return place / "bin/python"
+
+
+def pages(root: Path, made: Path) -> list[str]:
+    """Put all pages, those of the tree and the generated ones, into a folder.
+
+    Returns:
+        their names, relative to it.
+    """
+    platforms = load_all(root)
+    generated = {
+        "reference/support.md": reference.support(platforms, root),
+        "reference/variables.md": reference.variables(root),
+        "reference/operators.md": operators.page(root),
+    }
+    names = stage.copy(root, made, extra={name: text for name, text in generated.items()})
+    (made / "index.md").write_text(INDEX + "\n".join(contents(names)), "utf-8")
+    return [*names, "index.md"]
+
+
+def contents(names: list[str]) -> list[str]:
+    """The side bar's parts, as Sphinx wants them.
+
+    Raises:
+        UserError: it names a page that is not there.
+    """
+    parts = []
+    for title, listed in CONTENTS.items():
+        listed = listed or [name.removesuffix(".md") for name in sorted(names) if name.startswith("src/platforms/")]
+        if missing := [name for name in listed if f"{name}.md" not in names]:
+            raise UserError(f"the side bar names {missing[0]}.md, which is not there: correct CONTENTS in flbuild/docs/site.py.")
+        parts.append(f"```{{toctree}}\n:caption: {title}\n:maxdepth: 1\n\n" + "\n".join(f"/{name}" for name in listed) + "\n```\n")
+    return parts
+
+
+def sphinx(python: Path, source: Path, made: Path, log: Path) -> Path:
+    """The site of a folder of pages; every warning is an error, a link to a place that is not there among them."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [python, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html", "-c", CONFIGURATION, "-d", made.parent / "doctrees", source, made]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    log.write_text(done.stdout + done.stderr)
+    if done.returncode:
+        said = [line.replace(f"{source}/", "") for line in done.stderr.splitlines() if "WARNING:" in line or "ERROR:" in line]
+        raise UserError(f"the documentation has {len(said) or 'unknown'} faults, the first: {pip.shorten(said[0] if said else done.stderr.strip()[-240:])}; all are in {log}")
+    return made
