@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from torch_fl.doctor import Finding, driver, loader
-from torch_fl.evidence import capabilities
 
 PACKAGE = Path(__file__).parents[1]
 

@@ -6,15 +6,17 @@ from difflib import get_close_matches
 
 from torch_fl import compat
 from torch_fl.doctor import Finding, driver
+from torch_fl.variables import VARIABLES
 
-#: every variable that the runtime reads; tests/unit compares with the sources
-KNOWN = (
-    "FLAGOS_ACCELERATOR", "FLAGOS_ADAPTERS_OFF", "FLAGOS_BACKEND_CONFIG", "FLAGOS_FORCE_BACKEND", "FLAGOS_HOST_COPIES", "FLAGOS_HOST_DEVICES",
-    "FLAGOS_HOST_GUARD", "FLAGOS_HOST_MEMORY", "FLAGOS_KERNEL_PATH", "FLAGOS_LOG", "FLAGOS_STRICT_ROUTES",
-    "FLAGOS_TRACE", "FLAGOS_TRACER_LIBRARY", "FLAGOS_USE_CACHING_ALLOCATOR",
-)  # fmt: skip
-#: FLAGOS_OP_<operator> is a route; FLAGOS_BUILD_* are the build's, FLAGOS_EMULATION_* an emulated SDK's, FLAGOS_PLATFORM_LIBRARY the tests'
-PREFIXES = ("FLAGOS_OP_", "FLAGOS_BUILD_", "FLAGOS_EMULATION_", "FLAGOS_PLATFORM_LIBRARY")
+KNOWN = tuple(variable.name for variable in VARIABLES)
+#: beginnings of others that are ours: of a build, of an emulated SDK, of the tests
+OTHERS = tuple(f"FLAGOS_{word}" for word in ("BUILD_", "SDK_", "VENDOR_", "WHEEL_", "EMULATION_", "PLATFORM_LIBRARY"))
+
+
+def is_known(name: str) -> bool:
+    """Whether a variable is one of ours, or of a family of ours."""
+    families = tuple(known for known in KNOWN if known.endswith("_"))
+    return name in KNOWN or name.startswith((*families, *OTHERS))
 
 
 def check() -> Iterator[Finding]:
@@ -29,7 +31,7 @@ def check() -> Iterator[Finding]:
             yield Finding("note", name, f"has no effect any more: {compat.RETIRED[name]}")
         elif name in older:
             yield Finding("note", name, f"still works, and is now called {older[name]}", f"set {older[name]} in its place")
-        elif name.startswith("FLAGOS_") and name not in KNOWN and not name.startswith(PREFIXES):
+        elif name.startswith("FLAGOS_") and not is_known(name):
             nearest = get_close_matches(name, KNOWN, 1)
             remedy = f"did you mean {nearest[0]}?" if nearest else f"unset it; there are {', '.join(KNOWN)}"
             yield Finding("wrong", name, "is no variable of torch_fl, so it does nothing", remedy)

@@ -65,19 +65,6 @@ def test_settings(module, monkeypatch):
     assert found["FLAGOS_LOG_DISPATCH"].remedy == "set FLAGOS_LOG=dispatch in its place"
 
 
-def test_the_known_variables_are_those_that_the_sources_read(module):
-    """In C++, each is a string of its own in the core, the platforms or the kernels; in Python, compat.py names the older ones."""
-    settings, compat = module("doctor.settings"), module("compat")
-    older = {*compat.RETIRED, *compat.LOG_SWITCHES, *(name for names in compat.ENVIRONMENT.values() for name in names)}
-    read = set()
-    for folder in ("src", "python"):
-        for file in (file for file in (ROOT / folder).rglob("*") if file.suffix in (".cpp", ".h", ".py") and "tests" not in file.parts):
-            if file.name != "settings.py" or file.parent.name != "doctor":
-                read |= set(re.findall(r'"(FLAGOS_[A-Z_]*[A-Z])"', file.read_text("utf-8")))
-    assert read - older - set(settings.KNOWN) == set()
-    assert set(settings.KNOWN) - read == set()
-
-
 def child(module, monkeypatch, program, timeout=20.0):
     child = module("doctor.child")
     monkeypatch.setattr(child, "PROGRAM", "import sys\ndef tell(line): open(sys.argv[1], 'a').write(line + '\\n')\n" + program)
