@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from flbuild.platforms import ROOT
 
 SDK = {"title": "Wing SDK", "versions": ["1.0"], "root": "", "root_variables": ["WING_HOME"], "probe": "include/wing.h"}
 
