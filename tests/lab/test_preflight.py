@@ -128,5 +128,6 @@ def test_the_schema_is_that_of_what_is_read(tmp_path):
 
 def test_it_is_a_command_of_its_own_that_imports_no_pytorch(package):
     code = f"import sys; sys.argv = ['x', {str(package())!r}]\nfrom torch_fl_lab.cli.preflight import main\ntry: main()\nfinally: print(sorted({{'torch', 'torch_fl'}} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"}, check=False)
+    environment = os.environ | {"COLUMNS": "200", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith("[]\n")

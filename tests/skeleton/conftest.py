@@ -18,7 +18,7 @@ collect_ignore = ["template"]
 # What the command and the build need of the sources.
 PARTS = ("cmake", "src/abi", "src/platforms", "tests/emulation", "tests/skeleton/template", "variants", "flbuild")
 FILES = ("pixi.toml", "README.md", "docs/opinfo.json", "recipe/recipe.yaml", "python/torch_fl/_version.py",
-         "triton-host/torch_fl_triton_host/_version.py")  # fmt: skip
+         "triton-host/torch_fl_triton_host/_version.py", "lab/torch_fl_lab/_version.py")  # fmt: skip
 BUILD = """\
 cmake_minimum_required(VERSION 3.20)
 project(skeleton LANGUAGES C CXX)
