@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -40,11 +41,15 @@ def uses_cxx11_abi(libc10: Path) -> bool:
 
 
 def vendors_core(folder: str) -> dict:
-    """Of a vendor's core of PyTorch that kernels were linked with: the package that holds it, and the vendor's version."""
+    """Of a vendor's core of PyTorch that kernels were linked with: the package that holds it, and the vendor's version.
+
+    A bundle of ours says which; of a folder that somebody names, `FLAGOS_VENDOR_TORCH_VERSION` has to, or it is not known.
+    """
     if not folder:
         return {}
-    bundle = json.loads((Path(folder) / "libtorch.json").read_text("utf-8"))
-    return {"bundled_libtorch": "torch-fl-libtorch", "vendor_torch_version": bundle["vendor_torch_version"]}
+    bundle = Path(folder) / "libtorch.json"
+    version = json.loads(bundle.read_text("utf-8"))["vendor_torch_version"] if bundle.is_file() else os.environ.get("FLAGOS_VENDOR_TORCH_VERSION") or None
+    return {"bundled_libtorch": "torch-fl-libtorch", "vendor_torch_version": version}
 
 
 def compatibility(given: argparse.Namespace, platform: dict) -> dict:

@@ -144,4 +144,4 @@ def clean_environment(layout: Layout, handover: dict) -> dict[str, str]:
         if not UNWANTED.fullmatch(name) or name == "TORCH_FL_PIXI_SCHEMA"
     }
     search = [str(layout.tools / "bin"), kept.get("PATH", os.defpath)]
-    return kept | {"PATH": os.pathsep.join(search), "PYTHONPATH": str(ROOT), HANDOVER: json.dumps(handover)}
+    return kept | {"PATH": os.pathsep.join(search), "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "lab")]), HANDOVER: json.dumps(handover)}

@@ -15,8 +15,9 @@ from types import MappingProxyType
 
 from rattler.index import index_fs
 from ruamel.yaml import YAML
+from torch_fl_lab import sbom
 
-from flbuild import contents, core
+from flbuild import contents, core, provenance
 from flbuild.digest import changes, manifest
 from flbuild.errors import UserError
 from flbuild.jobs import run as run_worker
@@ -27,6 +28,7 @@ from flbuild.report import Report, Stage
 SOURCES = ("CMakeLists.txt", "LICENSE", "pyproject.toml", "conda_build_config.yaml",
            "cmake", "src", "python", "triton-host", "lab", "recipe/recipe.yaml", "recipe/outputs", "tests/contract", "tests/emulation", "tests/opinfo")  # fmt: skip
 RECORDS = "variants"  # folder of the channel with one record a variant
+BILLS = "sboms"  # and one with a bill of materials a package
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,9 @@ def run(
         }
         run_worker(layout, job, f"build-{name}", jobs, cache, variables=variables)
         made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
+        said = provenance.source(layout.root, [*SOURCES, "variants"])
+        for package in made:
+            provenance.stamp(package, said)
         stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
     check_links(layout, output)
     with report.stage("package tests") as stage:
@@ -189,6 +194,9 @@ def publish_packages(layout: Layout, output: Path, variant: str, files: tuple[st
         (made / name).chmod(0o644)
     for file in others:
         shutil.copy(file, made / RECORDS)
+    (made / BILLS).mkdir()
+    for name in sorted({*kept, *files}):
+        (made / BILLS / f"{Path(name).name}.cdx.json").write_text(sbom.of_package(made / name), "utf-8")
     (made / RECORDS / f"{variant}.json").write_text(json.dumps({"packages": files, "identity": now}, indent=1))
     asyncio.run(index_fs(made, force=True))
     publish(made, layout.channel)

@@ -23,7 +23,7 @@ from flbuild.platforms import ROOT, load_all, variants
 ADDED = re.compile(r"bin/torch-fl|etc/conda/test-files/.*")
 MANIFEST = "staged-files.txt"
 EMULATED_SDK = "torch-fl-emulated-sdk"
-SPLIT = ("torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems", EMULATED_SDK)
+SPLIT = ("torch-fl", "torch-fl-runtime", "torch-fl-vendor-kernels", "torch-fl-flaggems", EMULATED_SDK)
 KNOWN_LIBRARIES = {
     *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"),
     *("libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1"),

@@ -110,8 +110,11 @@ def make(layout: Layout, report: Report, variant: Variant, urls: list[str], extr
             "output": str(output),
         }
         run_worker(layout, job, f"build-libtorch-{variant.name}", 1, layout.package_cache)
-        asyncio.run(index_fs(output, force=True))
         packages = sorted(output.glob("*/*.conda"))
+        said = provenance.source(layout.root, [Path(RECIPE).parent.as_posix(), "flbuild/libtorch"])
+        for package in packages:
+            provenance.stamp(package, said)
+        asyncio.run(index_fs(output, force=True))
         tests = {"kind": "test", "packages": [str(path) for path in packages], "channels": [output.as_uri(), *urls]}
         if tested:
             run_worker(layout, tests, f"test-libtorch-{variant.name}", 1, layout.package_cache)

@@ -8,7 +8,8 @@ allowed files pip takes the one whose index states a hash, whatever the versions
 
 `--ecosystem` pins what the ecosystem suite adds to an environment; each PYTHON is that environment's. `--flaggems` pins
 what FlagGems needs besides the seed channel. `--torch 2.11` makes the one list of a channel with that minor of PyTorch, of
-requirements.in and torch2.11.in, for variants that are pinned to it.
+requirements.in and torch2.11.in, for variants that are pinned to it. With `--keep` what a list has stays in its version,
+and only what the input asks for beyond that is new.
 """
 
 from __future__ import annotations
@@ -92,14 +93,22 @@ def resolve_beside_seed(python: str, source: Path, seed: Path, public_only: bool
     return {name: pin for name, pin in pins.items() if name not in there}
 
 
-def resolve_with_torch(python: str, common: Path, other: Path) -> dict[str, Pin]:
+def kept(lists: list[Path], folder: str) -> tuple[str, ...]:
+    """Options for pip that keep the versions of these lists."""
+    found = [line for file in lists if file.is_file() for line in re.findall(r"^[a-z0-9.-]+==[^\s+]+", file.read_text(), re.MULTILINE)]
+    constraints = Path(folder, "kept.txt")
+    constraints.write_text("".join(f"{line}\n" for line in found))
+    return ("-c", str(constraints))
+
+
+def resolve_with_torch(python: str, common: Path, other: Path, options: tuple[str, ...]) -> dict[str, Pin]:
     """All of a channel with another PyTorch, whose files are those of the public index."""
     replaced = {Requirement(line).name for line in requirements(other)}
     with tempfile.TemporaryDirectory() as folder:
         joint = Path(folder, other.name)
-        kept = [line for line in requirements(common) if Requirement(line).name not in replaced]
-        joint.write_text("".join(f"{line}\n" for line in [*requirements(other), *kept]))
-        return resolve(python, joint, public_only=True)
+        common_lines = [line for line in requirements(common) if Requirement(line).name not in replaced]
+        joint.write_text("".join(f"{line}\n" for line in [*requirements(other), *common_lines]))
+        return resolve(python, joint, True, options)
 
 
 def requirements(source: Path) -> list[str]:
@@ -160,6 +169,7 @@ def main(arguments: list[str] | None = None) -> None:
     which.add_argument("--ecosystem", action="store_true", help="the list of the ecosystem suite")
     which.add_argument("--flaggems", action="store_true", help="the lists of what FlagGems needs besides the seed")
     which.add_argument("--torch", metavar="MINOR", help="the list of a seed with that PyTorch, as torchMINOR.in says")
+    parser.add_argument("--keep", action="store_true", help="change no version that a list has")
     parser.add_argument("python", nargs="*", default=[sys.executable], help="interpreters to resolve for")
     args = parser.parse_args(arguments)
     source = ROOT / "recipe/seed/wheels/requirements.in"
@@ -171,14 +181,17 @@ def main(arguments: list[str] | None = None) -> None:
         folder = source.with_suffix("")
     folder.mkdir(exist_ok=True)
     roots = requirements(source)
+    scratch = tempfile.TemporaryDirectory()
     for python in args.python:
         version = subprocess.check_output(
             [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
         ).strip()
         tag = "py" + version.replace(".", "")
+        lists = [folder / f"{tag}-torch{args.torch}.txt"] if args.torch else [folder / f"{tag}{part}.txt" for part in ("", "-cpu", "-cuda")]
+        keep = kept(lists, scratch.name) if args.keep else ()
         if args.torch:
             other = folder / f"torch{args.torch}.in"
-            pins = resolve_with_torch(python, source, other)
+            pins = resolve_with_torch(python, source, other, (FROM_NOTHING, *keep))
             write(folder / f"{tag}-torch{args.torch}.txt", other, list(pins.values()))
             continue
         if args.flaggems:
@@ -186,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
             merge(pins, public)
             write(folder / f"{tag}.txt", source, list(pins.values()))
             continue
-        options = () if args.ecosystem else (FROM_NOTHING,)
+        options = keep if args.ecosystem else (FROM_NOTHING, *keep)
         pins, public = (resolve(python, source, public_only, options) for public_only in (False, True))
         if args.ecosystem:
             refuse_changes(python, pins | public)

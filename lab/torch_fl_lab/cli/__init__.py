@@ -11,6 +11,7 @@ from torch_fl_lab.cli.detect import detect
 from torch_fl_lab.cli.lock import lock
 from torch_fl_lab.cli.pack import pack, unpack
 from torch_fl_lab.cli.preflight import preflight
+from torch_fl_lab.cli.sbom import sbom
 from torch_fl_lab.cli.verify import verify
 from torch_fl_lab.errors import UserError
 
@@ -30,7 +31,7 @@ def _said_plainly(command: Callable) -> Callable:
 
 
 #: the functions of the subcommands; a command is called as its function, with dashes
-COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (detect, preflight, lock, pack, unpack, verify)))
+COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (detect, preflight, lock, pack, unpack, verify, sbom)))
 OPTIONS = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
 app = typer.Typer(help="Look at packages and machines, and make environments that install without a network. PyTorch is not needed.", **OPTIONS)

@@ -56,13 +56,15 @@ def preflight(
         found += [(place, archives.Archive(text, [], conda=True)) for place, text in documents.items()]
     verdicts = []
     for name, archive in found:
-        said = facts.read(archive.document, name)
-        problems = [*checks.asked_for(said, platform, sdk_version, require_sdk)]
-        problems += checks.releasable(said) if release else []
-        if environment and (check_installed or (prefix and not files)):
-            problems += checks.fits(said, archive.requires, archive.conda, environment)
-        problems += checks.same_as_build(said, environment) if environment and check_build_env else []
-        verdicts.append(report.Verdict(name, said, tuple(problems)))
+        problems = [*checks.traceable(archive.source)] if release else []
+        said = facts.read(archive.document, name) if archive.document is not None else None
+        if said:
+            problems += checks.asked_for(said, platform, sdk_version, require_sdk)
+            problems += checks.releasable(said) if release else []
+            if environment and (check_installed or (prefix and not files)):
+                problems += checks.fits(said, archive.requires, archive.conda, environment)
+            problems += checks.same_as_build(said, environment) if environment and check_build_env else []
+        verdicts.append(report.Verdict(name, said, tuple(problems), archive.source))
     if as_json:
         typer.echo(report.as_json(verdicts))
     elif markdown_table:

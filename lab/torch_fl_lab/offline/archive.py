@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from torch_fl_lab.errors import UserError
 
 SCHEMA = 1
-MANIFEST, LOCK, CHANNEL, WHEELS, TOOLS = "manifest.json", "pixi.lock", "channel", "wheels", "tools"
+MANIFEST, LOCK, SBOM, CHANNEL, WHEELS, TOOLS = "manifest.json", "pixi.lock", "sbom.cdx.json", "channel", "wheels", "tools"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
 MOST_OF_A_MANIFEST = 16 << 20  # bytes
 

@@ -20,7 +20,7 @@ from rattler.index import index_fs
 
 from torch_fl_lab.errors import UserError
 from torch_fl_lab.offline import locking
-from torch_fl_lab.offline.archive import CHANNEL, EPOCH, LOCK, MANIFEST, SCHEMA, TOOLS, WHEELS, sha256
+from torch_fl_lab.offline.archive import CHANNEL, EPOCH, LOCK, MANIFEST, SBOM, SCHEMA, TOOLS, WHEELS, sha256
 
 # The program in the archive: what unpacks, with the installer's library, which any Python that it fits can load.
 PROGRAM = ("__init__.py", "_version.py", "errors.py", "offline/__init__.py", "offline/archive.py", "offline/unpacking.py")
@@ -123,6 +123,8 @@ def pack(lock: Path, target: Path, wheels: Path | None, work: Path, stated: dict
     Raises:
         UserError: something cannot be had, or is not what the lock says.
     """
+    from torch_fl_lab import sbom  # its library is a tenth of a second that other commands need not wait for
+
     records = locking.read(lock)
     if absent := missing(records):
         raise UserError(f"{len(absent)} of {len(records)} packages of {lock} cannot be had: {'; '.join(absent)}")
@@ -135,7 +137,8 @@ def pack(lock: Path, target: Path, wheels: Path | None, work: Path, stated: dict
         fetch(record, folder / record.file_name)
     index(channel)
     files = {str(file.relative_to(work)): file for file in sorted(channel.rglob("*")) if file.is_file() and not file.name.startswith(".")}
-    files |= {f"{WHEELS}/{wheel.name}": wheel for wheel in beside} | {LOCK: lock}
+    (work / SBOM).write_text(sbom.of_records(lock.parent.name, records, [sbom.wheel(wheel.name, sha256(wheel)) for wheel in beside]), "utf-8")
+    files |= {f"{WHEELS}/{wheel.name}": wheel for wheel in beside} | {LOCK: lock, SBOM: work / SBOM}
     described = {
         "schema": SCHEMA,
         "environment": lock.parent.name,

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from torch_fl_lab.errors import UserError
-from torch_fl_lab.offline.archive import CHANNEL, LOCK, WHEELS, Archive
+from torch_fl_lab.offline.archive import CHANNEL, LOCK, SBOM, WHEELS, Archive
 
 UNFINISHED = ".incomplete"  # stands in the prefix until all is done
 LINKED = 5  # bytes on disk for each packed one, at most, as measured with PyTorch's packages
@@ -60,7 +60,8 @@ def unpack(path: Path, prefix: Path, say=print) -> None:
         (prefix / UNFINISHED).touch()
         asyncio.run(_install(archive, work, prefix, say))
         _install_wheels(work / WHEELS, prefix, say)
-        shutil.copyfile(work / LOCK, prefix / LOCK)
+        for name in (LOCK, SBOM):
+            shutil.copyfile(work / name, prefix / name)
     (prefix / UNFINISHED).unlink()
     say(f"{archive.manifest.get('environment')} is in {prefix}\n  use it   export PATH=\"{prefix}/bin:$PATH\"\n  look     {prefix}/bin/torch-fl info")
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 from torch_fl_lab.errors import UserError
 from torch_fl_lab.offline import locking
-from torch_fl_lab.offline.archive import Archive, sha256
+from torch_fl_lab.offline.archive import SBOM, Archive, sha256
 
 # What is made while an environment is used, and belongs to no package.
-OWN = ("conda-meta/", ".demonstrated", "CACHEDIR.TAG", locking.NAME)
+OWN = ("conda-meta/", ".demonstrated", "CACHEDIR.TAG", locking.NAME, SBOM)
 
 
 @dataclass(frozen=True)

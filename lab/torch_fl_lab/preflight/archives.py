@@ -1,4 +1,4 @@
-"""The one file that counts, read out of a wheel or a conda package that nobody vouches for.
+"""The files that count, read out of a wheel or a conda package that nobody vouches for.
 
 Nothing is unpacked to disk. What is read is bounded: a document has a size, and a stream an end, whatever an archive claims.
 """
@@ -12,7 +12,8 @@ import stat
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -25,24 +26,56 @@ else:
     from backports import zstd
 
 NAME = "compatibility.json"
+INFORMATION = ("info/index.json", "info/about.json")  # of a conda package
 MOST_OF_A_DOCUMENT = 1 << 20  # bytes; ours have a thousand
 LARGEST_RATIO = 200  # of a package unpacked to packed: libraries and sources stay below 20
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, zstd.ZstdError, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, KeyError)
 
 
+@dataclass(frozen=True)
 class Archive:
-    """What was found in an artifact: the document, and what it asks of its environment."""
+    """What was found in an artifact.
 
-    def __init__(self, document: bytes, requires: list[str], conda: bool) -> None:
-        self.document, self.requires, self.conda = document, requires, conda
+    Args:
+        document: compatibility.json; None where it has nothing of a platform in it.
+        requires: what it asks of its environment, in the words of conda or of Python.
+        conda: it is a conda package.
+        source: of a conda package, where its sources are from: the keys of CEP 31. None where an artifact has no place for that.
+        for_all: a package of ours that is the same on every platform, and needs no document.
+    """
+
+    document: bytes | None
+    requires: list[str]
+    conda: bool
+    source: dict[str, str] | None = None
+    for_all: bool = False
 
 
 def read(path: Path) -> Archive:
-    """The document and the requirements of a `.whl`, `.conda` or `.tar.bz2` file.
+    """The document, the requirements and the source of a `.whl`, `.conda` or `.tar.bz2` file.
 
     Raises:
-        UserError: it is none of these, damaged, hostile, or has no or several such documents.
+        UserError: it is none of these, damaged, hostile, has several such documents, or none where one is meant.
     """
+    documents, made = _opened(path)
+    if len(documents) > 1:
+        raise UserError(f"{path} has {len(documents)} files {NAME}, and one is meant")
+    if not documents and not made.for_all:
+        raise UserError(f"{path} has no {NAME}: it is not torch-fl's, or was made before its packages had one")
+    return replace(made, document=documents[0] if documents else None)
+
+
+def source(path: Path) -> dict[str, str]:
+    """Where the sources of a package are from, whosever it is: what of CEP 31's keys it has.
+
+    Raises:
+        UserError: as of :func:`read`, but for the document.
+    """
+    return _opened(path)[1].source or {}
+
+
+def _opened(path: Path) -> tuple[list[bytes], Archive]:
+    """Every document in it, and what else it says."""
     kinds = {".whl": _wheel, ".conda": _conda, ".bz2": _tarred}
     try:
         status = path.stat()
@@ -53,14 +86,10 @@ def read(path: Path) -> Archive:
     if not os.access(path, os.R_OK):
         raise UserError(f"{path} may not be read; ask its owner, or run as who may")
     try:
-        found, requires = kinds[path.suffix](path)
+        return kinds[path.suffix](path)
     except BROKEN as error:
         said = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{path} is damaged or no {path.suffix} file ({said}); get it again") from None
-    if len(found) != 1:
-        what = f"{len(found)} files {NAME}, and one is meant" if found else f"no {NAME}: it has nothing of a platform in it, or is not torch-fl's"
-        raise UserError(f"{path} has {what}")
-    return Archive(found[0], requires, conda=path.suffix != ".whl")
 
 
 def is_ours(name: str) -> bool:
@@ -87,7 +116,7 @@ def bounded(stream: IO[bytes], name: str) -> bytes:
     return text
 
 
-def _wheel(path: Path) -> tuple[list[bytes], list[str]]:
+def _wheel(path: Path) -> tuple[list[bytes], Archive]:
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         ours = [entry for entry in entries if is_ours(entry.filename)]
@@ -96,7 +125,7 @@ def _wheel(path: Path) -> tuple[list[bytes], list[str]]:
         metadata = [entry for entry in entries if entry.filename.endswith(".dist-info/METADATA")]
         documents = [_member(archive, entry) for entry in ours]
         headers = HeaderParser().parsestr(_member(archive, metadata[0]).decode()) if metadata else {}
-        return documents, (headers.get_all("Requires-Dist") or []) if metadata else []
+        return documents, Archive(None, (headers.get_all("Requires-Dist") or []) if metadata else [], conda=False)
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -104,24 +133,27 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         return bounded(stream, entry.filename)
 
 
-def _conda(path: Path) -> tuple[list[bytes], list[str]]:
-    found: dict[str, list[bytes]] = {"pkg": [], "info": []}
+def _conda(path: Path) -> tuple[list[bytes], Archive]:
+    documents, said = [], {}
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             part = entry.filename.partition("-")[0]
-            if part in found and entry.filename.endswith(".tar.zst"):
+            if part in ("pkg", "info") and entry.filename.endswith(".tar.zst"):
                 with archive.open(entry) as packed, zstd.ZstdFile(packed) as stream:
-                    found[part] += _documents(stream, _most(path), index=part == "info")
-    return found["pkg"], _depends(found["info"])
+                    if part == "info":
+                        said |= _members(stream, _most(path), INFORMATION.__contains__)
+                    else:
+                        documents += [text for _, text in _members(stream, _most(path), is_ours)]
+    return documents, _package(said)
 
 
-def _tarred(path: Path) -> tuple[list[bytes], list[str]]:
+def _tarred(path: Path) -> tuple[list[bytes], Archive]:
     import bz2
 
     with bz2.open(path) as stream:
-        documents = list(_documents(stream, _most(path), index=False))
-    with bz2.open(path) as stream:
-        return documents, _depends(list(_documents(stream, _most(path), index=True)))
+        found = list(_members(stream, _most(path), lambda name: is_ours(name) or name in INFORMATION))
+    documents = [text for name, text in found if name not in INFORMATION]
+    return documents, _package({name: text for name, text in found if name in INFORMATION})
 
 
 def _most(path: Path) -> int:
@@ -129,23 +161,29 @@ def _most(path: Path) -> int:
     return LARGEST_RATIO * path.stat().st_size + MOST_OF_A_DOCUMENT
 
 
-def _documents(stream: IO[bytes], most: int, index: bool) -> Iterator[bytes]:
-    """The documents in a tar, or with `index` its info/index.json."""
+def _members(stream: IO[bytes], most: int, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of the wanted files in a tar."""
     with io.BufferedReader(_Limited(stream, most), 1 << 20) as limited, tarfile.open(fileobj=limited, mode="r|") as tar:
         for member in tar:
-            ours = is_ours(member.name)
-            if not (member.name == "info/index.json" if index else ours):
+            if not wanted(member.name):
                 continue
             file = tar.extractfile(member) if member.isreg() else None
             if file is None:
                 raise UserError(f"{member.name} in the archive is no file, and has to be one")
-            yield bounded(file, member.name)
+            yield member.name, bounded(file, member.name)
 
 
-def _depends(documents: list[bytes]) -> list[str]:
-    index = json.loads(documents[0]) if documents else {}
-    depends = index.get("depends", []) if isinstance(index, dict) else []
-    return [spec for spec in depends if isinstance(spec, str)]
+def _package(said: dict[str, bytes]) -> Archive:
+    """What a conda package says of itself in INFORMATION."""
+    index, about = ({} if not isinstance(found := json.loads(said.get(name, b"{}")), dict) else found for name in INFORMATION)
+    depends, extra, name = index.get("depends"), about.get("extra"), str(index.get("name"))
+    return Archive(
+        None,
+        [spec for spec in depends if isinstance(spec, str)] if isinstance(depends, list) else [],
+        conda=True,
+        source={key: value for key, value in extra.items() if isinstance(value, str)} if isinstance(extra, dict) else {},
+        for_all=bool(index.get("noarch")) and (name.startswith("torch-fl") or name.endswith("-version")),
+    )
 
 
 class _Limited(io.RawIOBase):

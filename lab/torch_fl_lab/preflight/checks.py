@@ -39,6 +39,16 @@ def asked_for(facts: Facts, platform: str | None, sdk_version: str | None, requi
         yield wrong(f"it does not say which {facts.sdk} it is for: build it with FLAGOS_SDK_VERSION set")
 
 
+def traceable(source: dict[str, str] | None) -> Iterator[Problem]:
+    """Whether it says which revision it was made of.
+
+    Args:
+        source: `sha` and `remote_url` as CEP 31 has them; None for what has no place for them.
+    """
+    if source is not None and not source.get("sha"):
+        yield wrong("it does not say which revision of the sources it was made of: commit what is changed, and build it in a clone of git")
+
+
 def releasable(facts: Facts) -> Iterator[Problem]:
     """Whether it says all that somebody else must know of it."""
     if facts.emulated_sdk:

@@ -20,8 +20,9 @@ class Verdict:
     """What was found of one artifact."""
 
     artifact: str
-    facts: Facts
+    facts: Facts | None  # None: it is for every platform
     problems: tuple[Problem, ...]
+    source: dict[str, str] | None = None
 
     @property
     def ok(self) -> bool:
@@ -34,6 +35,8 @@ class Verdict:
     def cells(self) -> list[str]:
         """The row of a table."""
         facts = self.facts
+        if facts is None:
+            return [self.artifact, "any", "none needed", *["any"] * 2, *["none"] * 2, self.result]
         sdk = f"{facts.sdk} {facts.sdk_version or 'unknown'}" if facts.sdk else "none needed"
         neighbours = ", ".join(f"{name} {version}" for name, version in facts.build_versions.items()) or "none"
         return [
@@ -54,7 +57,8 @@ def as_json(verdicts: list[Verdict]) -> str:
         {
             "artifact": verdict.artifact,
             "ok": verdict.ok,
-            "facts": verdict.facts.model_dump(by_alias=True, exclude_none=True),
+            "facts": verdict.facts.model_dump(by_alias=True, exclude_none=True) if verdict.facts else None,
+            "source": verdict.source,
             "problems": [asdict(problem) for problem in verdict.problems],
         }
         for verdict in verdicts

@@ -102,7 +102,7 @@ def test_killed_in_the_middle_and_carried_on(toy: Layout, report: Report) -> Non
         "import sys; from pathlib import Path; from flbuild import build; from flbuild.layout import Layout; from flbuild.report import Report\n"
         "layout = Layout(Path(sys.argv[1])); build.run(layout, Report(True), layout.root / 'variants/plain.yaml', [], 'nothing', 1, [])"
     )
-    driver = subprocess.Popen([sys.executable, "-B", "-c", code, toy.root], env=os.environ | {"PYTHONPATH": str(ROOT)})
+    driver = subprocess.Popen([sys.executable, "-B", "-c", code, toy.root], env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/lab"})
     wait_for((toy.root / "started").exists)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
@@ -124,7 +124,7 @@ def test_an_interrupt_ends_the_whole_group(toy: Layout) -> None:
     driver = subprocess.Popen(
         [sys.executable, "-B", "-c", code, toy.work],
         cwd=toy.work,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/lab"},
         stderr=subprocess.DEVNULL,
     )
     wait_for((toy.work / "started").exists)

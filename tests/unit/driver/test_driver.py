@@ -36,7 +36,7 @@ def drive(toy: Layout):
     def run(*arguments: str) -> tuple[int, dict, str]:
         command = [sys.executable, "-B", "-c", RUN, toy.root, *arguments, "--channel", base.as_uri(), "--json"]
         done = subprocess.run(
-            command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+            command, env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT}/lab"}, capture_output=True, text=True, check=False
         )
         return done.returncode, json.loads(done.stdout), done.stderr
 
