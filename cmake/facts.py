@@ -1,6 +1,6 @@
-"""Write what a build is: compatibility.json, and platform.json, the platform's facts for the running program.
+"""Write what a build is: compatibility.json, and platform.json, the platform's facts for the running program. And name a wheel.
 
-Run by CMake when it configures. Facts that are not known are left out: an absent `sdk_version` means unknown, and never
+Run by CMake when it configures, and asked by scikit-build-core for a wheel's version. Facts that are not known are left out: an absent `sdk_version` means unknown, and never
 "any". What is named here describes the artefact; the ranges that an installation must keep to are the package's own.
 """
 
@@ -10,9 +10,12 @@ import argparse
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+LABEL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*", re.IGNORECASE)  # PEP 440
 # Neighbours whose versions at build time are evidence of what the build was tried with.
 NEIGHBOURS = ("flagtree", "flag-gems", "flagcx")
 
@@ -75,6 +78,29 @@ def compatibility(given: argparse.Namespace, platform: dict) -> dict:
         "flaggems_vendor": None if emulated else platform.get("triton", {}).get("flaggems_vendor"),
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def local_label(platform: str, sdk_version: str) -> str:
+    """`maca3.8.1.3` and the like; empty for a platform without an SDK, or where its version is unknown."""
+    file = ROOT / "src" / "platforms" / platform / "platform.toml"
+    sdk = read_toml(file).get("sdk") if file.is_file() else None  # CMake says what is wrong with a name
+    return f"{sdk['name']}{sdk_version}" if sdk and sdk_version else ""
+
+
+def dynamic_metadata(settings: dict, project: dict) -> dict[str, str]:
+    """A wheel's version: torch-fl's, and a local label that says which SDK it is for, so that an index keeps wheels of several apart.
+
+    `FLAGOS_WHEEL_LOCAL` names the label; without it that is the SDK and its version, where the platform has one and
+    `FLAGOS_SDK_VERSION` says which.
+
+    Raises:
+        RuntimeError: `FLAGOS_WHEEL_LOCAL` is no label.
+    """
+    version = re.search(r'"(.+)"', (ROOT / "python/torch_fl/_version.py").read_text("utf-8").splitlines()[-1])[1]
+    label = os.environ.get("FLAGOS_WHEEL_LOCAL", local_label(os.environ.get("FLAGOS_ACCELERATOR", "host"), os.environ.get("FLAGOS_SDK_VERSION", "")))
+    if label and not LABEL.fullmatch(label):
+        raise RuntimeError(f"FLAGOS_WHEEL_LOCAL={label} is no local version label; write letters, digits and dots, such as maca3.8.1.3")
+    return {"version": f"{version}+{label}" if label else version}
 
 
 def main() -> None:

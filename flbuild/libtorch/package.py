@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rattler.index import index_fs
 
+from flbuild import provenance
 from flbuild.digest import changes, manifest, sha256_file, sha256_text
 from flbuild.errors import UserError
 from flbuild.installation import install
