@@ -26,6 +26,7 @@ from flbuild import (
     environment,
     flaggems,
     lock,
+    reproduce,
     solve,
     testing,
 )
@@ -108,18 +109,10 @@ def main(args, layout: Layout, report: Report) -> int:
             report.results["channel"] = channel
             report.say(f"\nName this channel before the others where the vendor's core of PyTorch is wanted: {channel}")
             return 0
-    built = build.run(
-        layout,
-        report,
-        variant,
-        urls,
-        base,
-        args.jobs,
-        extra,
-        one_python=seed_url in urls,
-        variables=accelerator.places(layout, wished, bundle),
-        bundle=libtorch.digest(bundle) if bundle else "",
-    )
+    places, bundled = accelerator.places(layout, wished, bundle), libtorch.digest(bundle) if bundle else ""
+    built = build.run(layout, report, variant, urls, base, args.jobs, extra, one_python=seed_url in urls, variables=places, bundle=bundled)
+    if args.reproduce:
+        return reproduce.run(layout, report, variant, built, urls, args.jobs, extra, places)
     everything = [layout.channel.as_uri(), *urls]
     if wished.needs_libtorch:
         everything.insert(0, libtorch.make(layout, report, wished, everything, extra))

@@ -28,6 +28,7 @@ examples:
   python3 build-locally.py --list        the variants there are
   python3 build-locally.py host --channel https://example.org/my-mirror
                                          take dependencies from a conda channel
+  python3 build-locally.py --reproduce   build twice, and compare what the packages install
   python3 build-locally.py --docs        the documentation as a site, to be read from build_artifacts/docs
   python3 build-locally.py --clean       remove all that was made
 """
@@ -136,6 +137,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="make the documentation's site in build_artifacts/docs, with every link inside it checked, and stop: no package is built (27 MB"
         " of tools to download, once)",
+    )
+    made.add_argument(
+        "--reproduce",
+        action="store_true",
+        help="build the packages, build them once more in the same folder with nothing taken from a cache, and say whether both install the same"
+        " bytes; the status is 1 where they do not",
     )
     made.add_argument("--json", action="store_true", help="print one JSON document of the stages instead of lines")
     made.add_argument("--clean", action="store_true", help="remove build_artifacts/ and stop")

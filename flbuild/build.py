@@ -112,30 +112,12 @@ def run(
             stage.skip("unchanged")
         return Built(packages, False)
     report.say(f"packages of {name}: {why}")
-    output = layout.quarantine(f"build-{name}")
     names, cache = package_names(recipe_file(layout)), layout.package_cache
-    variants = [
-        str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()
-    ]
-    forget(cache, names)
-    variables = {core.VARIABLE: core.NONE, **variables}
     if one_python and (library := core.compiled(layout, layout.channel / RECORDS, name, now)):
         report.say("the core is taken from another platform's build of the same sources")
-        variables[core.VARIABLE] = str(library)
-    with report.stage("build") as stage:
-        job = {
-            "kind": "build",
-            "recipe": str(recipe_file(layout)),
-            "variants": variants,
-            "channels": channels,
-            "output": str(output),
-        }
-        run_worker(layout, job, f"build-{name}", jobs, cache, variables=variables)
-        made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
-        said = provenance.source(layout.root, [*SOURCES, "variants"])
-        for package in made:
-            provenance.stamp(package, said)
-        stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
+        variables = {**variables, core.VARIABLE: str(library)}
+    made = compile_packages(layout, report, variant, channels, jobs, extra_variants, variables)
+    output = made[0].parents[1]
     check_links(layout, output)
     with report.stage("package tests") as stage:
         asyncio.run(index_fs(output, force=True))
@@ -147,6 +129,42 @@ def run(
         stage.detail = str(layout.channel)
     remove(output)
     return Built(files, True)
+
+
+def compile_packages(
+    layout: Layout,
+    report: Report,
+    variant: Path,
+    channels: list[str],
+    jobs: int,
+    extra_variants: list[Path],
+    variables: Mapping[str, str],
+    cached: bool = True,
+) -> list[Path]:
+    """A variant's packages in a folder of their own, which is the same one each time.
+
+    Args:
+        cached: take what a compiler cache has; False compiles all of it.
+    """
+    name, cache = variant.stem, layout.package_cache
+    output = layout.quarantine(f"build-{name}")
+    variants = [str(file) for file in (layout.root / "conda_build_config.yaml", variant, *extra_variants) if file.is_file()]
+    forget(cache, package_names(recipe_file(layout)))
+    with report.stage("build") as stage:
+        job = {
+            "kind": "build",
+            "recipe": str(recipe_file(layout)),
+            "variants": variants,
+            "channels": channels,
+            "output": str(output),
+        }
+        run_worker(layout, job, f"build-{name}", jobs, cache, variables={core.VARIABLE: core.NONE, **variables}, compiler_cache=cached)
+        made = sorted([*output.glob("linux-64/*.conda"), *output.glob("noarch/*.conda")])
+        said = provenance.source(layout.root, [*SOURCES, "variants"])
+        for package in made:
+            provenance.stamp(package, said)
+        stage.detail = f"{len(made)} packages, {sum(p.stat().st_size for p in made) / 1e6:.1f} MB"
+    return made
 
 
 def check_links(layout: Layout, output: Path) -> None:

@@ -17,14 +17,16 @@ from flbuild.layout import Layout
 LOG_TAIL = 40  # lines of a failing log that are shown
 
 
-def ccache_wrapper(layout: Layout) -> str | None:
-    """A folder for PATH whose ccache keeps its files here; build scripts run with a foreign HOME and no other variables."""
+def ccache_wrapper(layout: Layout, used: bool = True) -> str | None:
+    """A folder for PATH whose ccache keeps its files here, or only calls the compiler; build scripts run with a foreign HOME and no
+    other variables.
+    """
     ccache = shutil.which("ccache")
     if not ccache:
         return None
     folder = layout.quarantine("bin")
-    wrapper = folder / "ccache"
-    wrapper.write_text(f'#!/bin/sh\nexport CCACHE_DIR="{layout.ccache}" CCACHE_MAXSIZE=2G\nexec "{ccache}" "$@"\n')
+    wrapper, disabled = folder / "ccache", "" if used else " CCACHE_DISABLE=1"
+    wrapper.write_text(f'#!/bin/sh\nexport CCACHE_DIR="{layout.ccache}" CCACHE_MAXSIZE=2G{disabled}\nexec "{ccache}" "$@"\n')
     wrapper.chmod(0o755)
     return str(folder)
 
@@ -37,6 +39,7 @@ def run(
     cache: Path,
     on_line: Callable[[str], None] = lambda line: None,
     variables: Mapping[str, str] = MappingProxyType({}),
+    compiler_cache: bool = True,
 ) -> None:
     """Run a worker; on failure show the end of the log that tells why.
 
@@ -51,7 +54,7 @@ def run(
     log.write_text("")
     file = layout.work / f"{name}.json"
     file.write_text(json.dumps(job, indent=1))
-    search = [folder for folder in (ccache_wrapper(layout), os.environ.get("PATH", os.defpath)) if folder]
+    search = [folder for folder in (ccache_wrapper(layout, compiler_cache), os.environ.get("PATH", os.defpath)) if folder]
     scratch = layout.quarantine("tmp")
     env = os.environ | {
         "TMPDIR": str(scratch),

@@ -33,6 +33,7 @@ FACTS = {
     "pins": {"flagtree": "0.6.1+metax3.6"},
     "flaggems_vendor": "metax",
 }
+SOURCE = {"sha": "0123456789abcdef0123456789abcdef01234567", "remote_url": "https://example.org/torch-fl"}
 IN_A_WHEEL = "torch_fl/compatibility.json"
 IN_A_PACKAGE = "lib/python3.12/site-packages/torch_fl/compatibility.json"
 
@@ -71,12 +72,15 @@ def wheel(tmp_path: Path):
 
 @pytest.fixture
 def package(tmp_path: Path):
-    """A function from files to a .conda package with them; by default the document alone."""
+    """A function from files to a .conda package with them; by default the document alone, made of a revision that it names."""
 
-    def make(files: dict[str, bytes | tarfile.TarInfo] | None = None, depends: tuple[str, ...] = (), **changes: object) -> Path:
+    def make(
+        files: dict[str, bytes | tarfile.TarInfo] | None = None, depends: tuple[str, ...] = (), source: dict[str, str] = SOURCE, name: str = "torch-fl-runtime", **changes: object
+    ) -> Path:
         path = tmp_path / "torch-fl-runtime-0.1.0-metax_0.conda"
-        index = json.dumps({"name": "torch-fl-runtime", "depends": depends}).encode()
-        parts = {"pkg": {IN_A_PACKAGE: document(**changes)} if files is None else files, "info": {"info/index.json": index}}
+        index = {"name": name, "depends": depends} | ({"noarch": "generic"} if name != "torch-fl-runtime" else {})
+        said = {"info/index.json": json.dumps(index).encode(), "info/about.json": json.dumps({"extra": source}).encode()}
+        parts = {"pkg": {IN_A_PACKAGE: document(**changes)} if files is None else files, "info": said}
         with zipfile.ZipFile(path, "w") as archive:
             for part, content in parts.items():
                 archive.writestr(f"{part}-torch-fl-runtime-0.1.0-metax_0.tar.zst", zstd.compress(tarred(content)))

@@ -59,11 +59,22 @@ def test_several_follow_one_option_as_a_shell_writes_them(wheel, package):
         (["--release"], {"bundled_libtorch": "torch-fl-libtorch"}, "error: it has kernels on a vendor's core of PyTorch and does not say which"),
         (["--release"], {"emulated_sdk": True}, "error: it runs on an emulated SDK"),
         (["--release"], {"pins": {"flagcx": "unknown"}}, "error: its pin of flagcx is unknown"),
+        (["--release"], {"source": {}}, "error: it does not say which revision of the sources it was made of"),
     ],
 )
 def test_what_speaks_against_it_is_one_sentence(package, arguments, changes, sentence):
     (found,) = problems(package(**changes), *arguments)
     assert found.startswith(sentence)
+
+
+def test_what_is_for_every_platform_needs_no_document(package):
+    path = package({"share/x": b""}, name="torch-fl-tests")
+    assert problems(path, "--platform", "metax", "--release") == []
+    status, printed, _ = preflight(path)
+    assert status == 0 and "any" in printed
+    assert "which revision" in problems(package({"share/x": b""}, name="torch-fl-tests", source={}), "--release")[0]
+    status, _, said = preflight(package({"share/x": b""}, name="numpy"))
+    assert status == 2 and "has no compatibility.json" in said
 
 
 def test_a_platform_without_an_sdk_needs_none(wheel):

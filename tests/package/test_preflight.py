@@ -24,7 +24,8 @@ def test_each_package_with_something_of_a_platform_says_what_it_is(packages):
 def test_the_installed_command_looks_at_its_environment(environment):
     done = environment.run("torch-fl-preflight", "--prefix", str(environment.prefix), "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    (artifact,) = json.loads(done.stdout)["artifacts"]
-    assert artifact["facts"]["platform"] == "host" and artifact["problems"] == []
+    artifacts = {artifact["artifact"]: artifact for artifact in json.loads(done.stdout)["artifacts"]}
+    assert artifacts.keys() == {"torch-fl", "torch-fl-runtime"}
+    assert all(artifact["facts"]["platform"] == "host" and artifact["problems"] == [] for artifact in artifacts.values())
     done = environment.run("torch-fl-preflight", "--prefix", str(environment.prefix), "--platform", "cuda")
     assert done.returncode == 1 and "it is for host and cuda is asked for" in " ".join(done.stdout.split())

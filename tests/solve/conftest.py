@@ -64,7 +64,7 @@ class Miniature:
         for name in ("pyproject.toml", "LICENSE", "conda_build_config.yaml"):
             shutil.copy(ROOT / name, tree / name)
         (tree / "cmake").mkdir()
-        (tree / "cmake" / "README").write_text("empty in miniature\n")
+        shutil.copy(ROOT / "cmake" / "facts.py", tree / "cmake")
         (tree / "variants").mkdir()
         every = platforms.load_all(tree)
         for platform in every:
@@ -117,6 +117,7 @@ def run_build(recipe: Path, output: Path, channels: list[str], **arguments: obje
             error_prefix_in_binary=True,
             package_format="conda:1",
             test="skip",
+            no_build_id=True,
             **arguments,
         )
 

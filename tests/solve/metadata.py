@@ -24,7 +24,7 @@ OTHERS = [
     *[("python", f"{minor}.4") for minor in PYTHONS],
     *[(name, f"{minor}.0") for name in ("pytorch", "libtorch") for minor in PYTORCHES],
     *[(name, "99") for name in ("numpy", "packaging", "pytest", "pytest-xdist", "hypothesis", "expecttest", "typer", "rich", "pydantic")],
-    *[("py-rattler", "0.28.0"), ("backports.zstd", "1.8.0")],
+    *[("py-rattler", "0.28.0"), ("cyclonedx-python-lib", "11.12.0"), ("backports.zstd", "1.8.0")],
     *[("triton", "3.6.0"), ("triton", "3.7.1"), ("flag-gems", "5.0.2"), ("flagtree", "0.1"), ("torch-fl-libtorch", "0")],
 ]
 # Somebody else's package: it needs our runtime and knows of no platform.
