@@ -2,7 +2,11 @@
 
 # The contract headers, for everything that is loaded by the core.
 add_library(torch_fl_abi INTERFACE)
-target_include_directories(torch_fl_abi INTERFACE "${CMAKE_CURRENT_LIST_DIR}/../src/abi")
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _sources)
+target_include_directories(torch_fl_abi INTERFACE "${_sources}/src/abi")
+# __FILE__, which PyTorch's macros write into the libraries, names a file from the root of the sources, whether or not a compiler cache has
+# made the path relative to the build's folder.
+add_compile_options("-fmacro-prefix-map=${_sources}/=" -fmacro-prefix-map=../=)
 
 # torch_fl_add_platform(<id> [VENDOR <folder>] [SOURCES ...] [LIBRARIES ...])
 # Builds libtorch_fl_platform_<id>.so, which exports flagos_platform_entry and nothing else. VENDOR: the runtime mirrors CUDA's, and
