@@ -40,7 +40,7 @@ class Finding:
 Check = Callable[[], Iterator[Finding]]
 
 #: the modules with the checks that need neither torch nor a device, in the order in which they are shown; each has a function ``check``
-OUTSIDE = ("interpreter", "packages", "compatibility", "libraries", "driver", "owners", "settings")
+OUTSIDE = ("interpreter", "packages", "compatibility", "libraries", "driver", "owners", "pins", "settings")
 #: those that ask torch and the device
 INSIDE = ("devices", "libtorch", "routes", "flaggems", "triton", "adapters")
 

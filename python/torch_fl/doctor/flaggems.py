@@ -1,11 +1,9 @@
 """FlagGems: whether it is there, and has every function that the routes name."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
-from importlib import metadata
 
 from torch_fl import _C, routing
-from torch_fl.doctor import Finding
+from torch_fl.doctor import Finding, pins
 from torch_fl.evidence import capabilities
 
 
@@ -27,12 +25,5 @@ def check() -> Iterator[Finding]:
         shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
         yield Finding("wrong", "FlagGems", f"{len(lacking)} of {len(named)} names do not resolve in the installed FlagGems ({shown})", f"install the pinned one, {pin}")
     else:
-        yield from _pinned(pin)
+        yield from pins.measured("FlagGems", "flag-gems", pin)
         yield Finding("fine", "FlagGems", f"0 of {len(named)} names do not resolve")
-
-
-def _pinned(pin: str) -> Iterator[Finding]:
-    """Another version than the pinned one may be right, and was not measured."""
-    installed = metadata.version("flag-gems")
-    if pin[0].isdigit() and not fnmatchcase(installed, pin):
-        yield Finding("note", "FlagGems", f"is {installed}, and the routes were measured with {pin}", f"install flag-gems {pin}")

@@ -1,10 +1,9 @@
 """The module ``triton``: FlagTree and Triton both install it, and only one may."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from importlib import metadata
 
-from torch_fl.doctor import Finding
+from torch_fl.doctor import Finding, pins
 from torch_fl.evidence import capabilities
 
 
@@ -25,11 +24,5 @@ def check() -> Iterator[Finding]:
         pin = facts["pins"]["flagtree"]
         yield Finding("wrong", "triton", f"{where} has no back end {backend} (it has: {', '.join(known) or 'none'})", f"install flagtree {pin} in its place")
     else:
-        yield from _pinned(owners[0], facts["pins"].get(owners[0], ""))
+        yield from pins.measured("triton", owners[0], facts["pins"].get(owners[0], ""))
         yield Finding("fine", "triton", f"{where} with {', '.join(known) or 'no back end'}")
-
-
-def _pinned(owner: str, pin: str) -> Iterator[Finding]:
-    """Another version than the pinned one may be right, and was not measured."""
-    if pin[:1].isdigit() and not fnmatchcase(metadata.version(owner), pin):
-        yield Finding("note", "triton", f"is {owner} {metadata.version(owner)}, and {pin} was measured", f"install {owner} {pin}")

@@ -48,6 +48,23 @@ def test_the_sdk_s_folder_and_the_driver_s_program(module, tmp_path, monkeypatch
     assert [sentence for sentence, _ in wrong(driver.check())] == ["wing-smi ends with status 9: no card".replace("wing-smi", str(tmp_path / "wing-smi"))]
 
 
+@pytest.mark.parametrize(
+    ("pin", "installed", "states"),
+    [("0.13.0", "0.13.0", ["fine"]), ("0.13.*", "0.13.2", ["fine"]), ("0.13.0", "0.14", ["note", "fine"]), ("unknown", "0.14", ["fine"]), ("0.13.0", None, ["fine"])],
+)
+def test_a_neighbour_in_another_version_than_the_measured_one_is_a_note(module, tmp_path, monkeypatch, pin, installed, states):
+    pins = module("doctor.pins")
+    monkeypatch.setattr(pins.capabilities, "platform", lambda: {"pins": {"flagcx": pin}})
+    if installed:
+        (tmp_path / f"flagcx-{installed}.dist-info").mkdir()
+        (tmp_path / f"flagcx-{installed}.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: flagcx\nVersion: {installed}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+    found = list(pins.check())
+    assert [finding.state for finding in found] == states
+    if "note" in states:
+        assert (found[0].sentence, found[0].remedy) == ("is flagcx 0.14, and 0.13.0 was measured", "install flagcx 0.13.0")
+
+
 def test_settings(module, monkeypatch):
     settings = module("doctor.settings")
     for name in [name for name in os.environ if name.startswith("FLAGOS_")]:
