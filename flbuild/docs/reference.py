@@ -1,11 +1,14 @@
 """Reference pages that are made of the project's facts each time, so that they cannot be out of step: support and status,
-environment variables."""
+environment variables, what packages say of themselves."""
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
+
+from torch_fl_lab.preflight.facts import Facts
 
 from flbuild.platforms import Platform, PlatformError
 from flbuild.sync import status_word
@@ -19,6 +22,7 @@ STATUS = {
     r"Not validated": "there is a device layer, and nothing has tried it",
     r"Described": "facts alone, which the solver knows: there is no device layer, so nothing can be built",
 }
+SCHEMA = "compatibility.schema.json"
 FILTERED = '<div class="filtered"></div>\n\n'  # the script of the site puts a field over the table that follows
 
 
@@ -85,3 +89,28 @@ def variables(root: Path) -> str:
         f"{FILTERED}{table(['variable', 'default', 'meaning', 'older names that still work'], rows)}\n"
         f"## Former ones\n\n{table(['variable', 'now'], former)}"
     )
+
+
+def compatibility() -> str:
+    """The keys of compatibility.json, from the model that reads it, and where the schema is."""
+    schema = Facts.model_json_schema(by_alias=True)
+    rows = [
+        [f"`{name}`", _kind(said), "always" if name in schema["required"] else "where it is known", said.get("description", "")]
+        for name, said in schema["properties"].items()
+    ]
+    return (
+        "# compatibility.json\n\nIt is in every package and wheel of torch-fl that is for one platform; [torch-fl-preflight](/docs/preflight.md) reads it."
+        f' Its <a href="../{SCHEMA}">JSON schema</a> is what `torch-fl-preflight --schema` prints.\n\n'
+        f"{table(['key', 'value', 'is there', 'what it says'], rows)}"
+    )
+
+
+def schema() -> str:
+    """The JSON schema of compatibility.json, as it is published beside the pages."""
+    return json.dumps(Facts.model_json_schema(by_alias=True), indent=2) + "\n"
+
+
+def _kind(said: dict) -> str:
+    kinds = [choice for choice in said.get("anyOf", [said]) if choice.get("type") != "null"]
+    words = {"object": "names with texts", "array": "texts", "string": "text", "boolean": "true or false", "integer": "number"}
+    return f"`{json.dumps(kinds[0]['const'])}`" if "const" in kinds[0] else words[kinds[0]["type"]]

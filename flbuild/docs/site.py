@@ -21,12 +21,13 @@ INDEX = """\
 One PyTorch device, `flagos`, for accelerators of many vendors. The search field looks through all pages, without a network.
 
 """
+PUBLISHED = "published"  # files that lie beside the pages as they are
 # The side bar. Pages that are not named here are reached by links.
 CONTENTS = {
-    "Begin": ["README", "docs/choosing-a-platform", "docs/user-guide", "docs/troubleshooting"],
-    "Run": ["docs/routing", "docs/flaggems", "docs/clusters", "docs/profiling"],
+    "Begin": ["README", "docs/choosing-a-platform", "docs/user-guide", "docs/testing", "docs/troubleshooting"],
+    "Run": ["docs/routing", "docs/flaggems", "docs/clusters", "docs/profiling", "docs/preflight", "docs/offline"],
     "Platforms": [],  # each platform's page
-    "Reference": ["reference/support", "reference/operators", "reference/variables"],
+    "Reference": ["reference/support", "reference/operators", "reference/variables", "reference/compatibility"],
     "Inside": ["docs/architecture", "docs/packaging", "docs/contributing", "docs/contributing-a-platform", "docs/survey", "docs/triton-host", "docs/benchmarks"],
 }
 
@@ -90,8 +91,11 @@ def pages(root: Path, made: Path) -> list[str]:
         "reference/support.md": reference.support(platforms, root),
         "reference/variables.md": reference.variables(root),
         "reference/operators.md": operators.page(root),
+        "reference/compatibility.md": reference.compatibility(),
     }
     names = stage.copy(root, made, extra={name: text for name, text in generated.items()})
+    (made / PUBLISHED).mkdir(parents=True)
+    (made / PUBLISHED / reference.SCHEMA).write_text(reference.schema(), "utf-8")
     (made / "index.md").write_text(INDEX + "\n".join(contents(names)), "utf-8")
     return [*names, "index.md"]
 
@@ -114,7 +118,8 @@ def contents(names: list[str]) -> list[str]:
 def sphinx(python: Path, source: Path, made: Path, log: Path) -> Path:
     """The site of a folder of pages; every warning is an error, a link to a place that is not there among them."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [python, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html", "-c", CONFIGURATION, "-d", made.parent / "doctrees", source, made]
+    options = ["-q", "-W", "--keep-going", "-E", "-b", "html", "-c", CONFIGURATION, "-d", made.parent / "doctrees", "-D", f"html_extra_path={source / PUBLISHED}"]
+    command = [python, "-m", "sphinx", *options, source, made]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     log.write_text(done.stdout + done.stderr)
     if done.returncode:

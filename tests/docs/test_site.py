@@ -1,8 +1,11 @@
 """The pages of the site: every link leads somewhere, and what is generated follows the facts. Sphinx itself runs with `--docs`."""
 
+import json
 import re
 
 import pytest
+from torch_fl_lab.cli import app
+from typer.testing import CliRunner
 
 from flbuild.docs import operators, reference, site, stage
 from flbuild.errors import UserError
@@ -57,6 +60,22 @@ def test_each_status_is_explained_and_each_proof_linked():
         assert f"`{platform.id}`" in text
         for name in platform.evidence:
             assert f"(/src/platforms/{platform.id}/{name})" in text
+
+
+def test_the_published_schema_is_the_command_s_and_its_page_names_every_key(made):
+    folder, _ = made
+    published = json.loads((folder / site.PUBLISHED / reference.SCHEMA).read_text())
+    assert published == json.loads(CliRunner().invoke(app, ["preflight", "--schema"]).stdout)
+    text = (folder / "reference/compatibility.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (always|where it is known) \| (.+) \|$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == list(published["properties"])
+    assert dict((row[0], row[2]) for row in rows)["sdk_version"] == "where it is known"
+
+
+def test_the_variables_that_choose_devices_are_those_of_the_platforms():
+    page = (ROOT / "docs/clusters.md").read_text()
+    said = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|$", page, re.MULTILINE))
+    assert said == {p.id: p.sdk.visible_devices for p in load_all(ROOT) if p.sdk and p.sdk.visible_devices and not p.described}
 
 
 def test_operators_show_routes_and_surveys():
