@@ -29,4 +29,10 @@ def check() -> Iterator[Finding]:
 
 
 def _shadows(folder: Path) -> list[str]:
-    return [name for name in NAMES if (folder / name / "__init__.py").is_file() or (folder / f"{name}.py").is_file()]
+    """What the folder has and another one on Python's path has, too: where there is no other it is where these things are installed."""
+    others = {place.resolve() for place in map(Path, filter(None, sys.path))} - {folder.resolve()}
+    return [name for name in NAMES if _has(folder, name) and any(_has(place, name) for place in others)]
+
+
+def _has(folder: Path, name: str) -> bool:
+    return (folder / name / "__init__.py").is_file() or (folder / f"{name}.py").is_file()

@@ -9,11 +9,13 @@ from pathlib import Path
 from torch_fl.doctor import Finding, driver, loader
 
 PACKAGE = Path(__file__).parents[1]
+#: of the environment that has the package; packages that were only unpacked are a prefix, too
+PREFIX = PACKAGE.parents[3] if PACKAGE.parent.name == "site-packages" else Path(sys.prefix)
 
 
 def own() -> list[Path]:
     """torch_fl's libraries, in a conda environment's `lib` or in the package itself, and the extension for Python."""
-    return sorted({*Path(sys.prefix, "lib").glob("libtorch_fl*.so"), *PACKAGE.rglob("libtorch_fl*.so"), *PACKAGE.glob("_C.*.so")})
+    return sorted({*Path(PREFIX, "lib").glob("libtorch_fl*.so"), *PACKAGE.rglob("libtorch_fl*.so"), *PACKAGE.glob("_C.*.so")})
 
 
 def check() -> Iterator[Finding]:
@@ -22,7 +24,7 @@ def check() -> Iterator[Finding]:
     again = "install torch-fl-runtime again: conda install --force-reinstall torch-fl-runtime"
     for name in ("libtorch_fl.so", "_C.*.so"):
         if not any(fnmatchcase(file.name, name) for file in files):
-            yield Finding("wrong", name, f"is neither in {Path(sys.prefix, 'lib')} nor in {PACKAGE}", again)
+            yield Finding("wrong", name, f"is neither in {PREFIX / 'lib'} nor in {PACKAGE}", again)
     facts = driver.platform() or {}
     elsewhere: dict[str, str] = {}
     for file in files:

@@ -48,6 +48,18 @@ def test_the_sdk_s_folder_and_the_driver_s_program(module, tmp_path, monkeypatch
     assert [sentence for sentence, _ in wrong(driver.check())] == ["wing-smi ends with status 9: no card".replace("wing-smi", str(tmp_path / "wing-smi"))]
 
 
+def test_a_folder_is_in_the_way_only_where_it_hides_something(module, tmp_path, monkeypatch):
+    interpreter = module("doctor.interpreter")
+    for name in ("first/triton", "second/triton", "first/flag_gems"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "__init__.py").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "first")])
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "first"))
+    assert wrong(interpreter.check()) == []
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "first"), str(tmp_path / "second")])
+    assert wrong(interpreter.check()) == [(f"{tmp_path / 'first'} comes before the environment, and has triton", "unset PYTHONPATH")]
+
+
 @pytest.mark.parametrize(
     ("pin", "installed", "states"),
     [("0.13.0", "0.13.0", ["fine"]), ("0.13.*", "0.13.2", ["fine"]), ("0.13.0", "0.14", ["note", "fine"]), ("unknown", "0.14", ["fine"]), ("0.13.0", None, ["fine"])],
