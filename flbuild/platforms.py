@@ -381,14 +381,14 @@ class Variant(Section):
 
     @property
     def build_number(self) -> int:
-        """Added to the recipe's number.
+        """Added to the recipe's number, which the minor of PyTorch (below 100) is part of.
 
-        A newer SDK outranks an older one, and a gated build (100 and more) every other: where the gate opens, it is
-        meant.
+        Of builds for one SDK that with the newest PyTorch wins; a newer SDK outranks an older one, whatever the PyTorch, and a gated
+        build (1000 and more) every other: where the gate opens, it is meant.
         """
         if self.platform.sdk is None or self.sdk_version is None or self.emulated_sdk:
             return 0
-        return self.platform.sdk.versions.index(self.sdk_version) + (0 if self.gate is None else 100)
+        return 100 * self.platform.sdk.versions.index(self.sdk_version) + (0 if self.gate is None else 1000)
 
     @property
     def down_priority(self) -> int:

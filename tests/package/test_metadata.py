@@ -38,6 +38,7 @@ def test_versions_and_build_strings_are_readable(packages):
     real = [variant for platform in platforms for variant in variants(platform)]
     emulated = [on_emulated_sdk(v, platforms) for v in real if has_emulation(ROOT, v.platform.id)]
     known = {variant.build_prefix: variant for variant in [*real, *emulated]}
+    minors = {package.variant: int(depends(package)["pytorch"].split(".")[1]) for package in packages if package.name == "torch-fl-runtime"}
     for package in packages:
         if package.name in ("torch-fl-tests", "torch-fl-triton-host", "torch-fl-lab"):
             assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build) and package.index["version"] == VERSION
@@ -48,7 +49,8 @@ def test_versions_and_build_strings_are_readable(packages):
             assert match and match["variant"] in known, package.build
             assert ("_py3" in package.build) == (package.name != contents.EMULATED_SDK)
             assert package.index["version"] == VERSION
-            assert int(match["number"]) == package.index["build_number"] == known[match["variant"]].build_number
+            number = known[match["variant"]].build_number + minors[match["variant"]]
+            assert int(match["number"]) == package.index["build_number"] == number
 
 
 def test_the_runtime_states_what_it_needs(runtime):

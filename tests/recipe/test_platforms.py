@@ -85,7 +85,7 @@ def test_every_platform_of_the_tree_is_valid_and_one_is_emulated():
 
 def test_each_sdk_version_is_a_variant_with_its_own_readable_build_string(write):
     builds = [(v.name, v.build_prefix, v.build_number, v.down_priority, v.gate) for v in variants(load(write(VENDOR)))]
-    assert builds == [("metal-3.8.0", "metal_maca380", 0, 1, None), ("metal-3.8.1.3", "metal_maca3813", 1, 1, None)]
+    assert builds == [("metal-3.8.0", "metal_maca380", 0, 1, None), ("metal-3.8.1.3", "metal_maca3813", 100, 1, None)]
 
 
 def with_pytorch(table: str) -> str:
@@ -109,8 +109,8 @@ def test_a_pytorch_for_an_sdk_version_that_there_is_not_is_refused(write):
 def test_a_virtual_package_gates_and_outranks(write):
     gated = load(write(VENDOR.replace('root = "/opt/maca"', 'root = "/opt/maca"\nvirtual_package = "__cuda"')))
     assert [(v.gate, v.build_number, v.down_priority) for v in variants(gated)] == [
-        ("__cuda >=3.8", 100, 0),
-        ("__cuda >=3.8", 101, 0),
+        ("__cuda >=3.8", 1000, 0),
+        ("__cuda >=3.8", 1100, 0),
     ]
 
 

@@ -71,6 +71,16 @@ def test_who_asks_for_no_platform_gets_what_the_machine_has(solved, request_, cu
     assert prefixes(found) == {build}
 
 
+@pytest.mark.parametrize("request_", ["torch-fl", "torch-fl-runtime", "torch-fl-tests", "third"])
+def test_of_builds_that_differ_in_their_pytorch_or_python_the_newest_is_taken(solved, request_):
+    minors = builds(EVERY["host"])
+    newest = tuple(max((found[part] for found in minors), key=lambda minor: int(minor.split(".")[1])) for part in (0, 1))
+    found = solved(request_)
+    assert tuple(str(found[name].version).rpartition(".")[0] for name in ("python", "pytorch")) == newest
+    for python in {python for python, _ in minors}:
+        assert str(solved(request_, f"python {python}.*")["pytorch"].version).rpartition(".")[0] == newest[1]
+
+
 def test_the_laboratorys_commands_need_no_platform(solved):
     found = solved("torch-fl-lab")
     assert not {"pytorch", "torch-fl-platform", *OURS} & found.keys()
