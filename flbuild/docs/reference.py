@@ -51,8 +51,8 @@ def support(platforms: list[Platform], root: Path) -> str:
         minors = [value if isinstance(value, str) else ", ".join(value) for value in (platform.python, platform.pytorch)]
         proof = ", ".join(f"[{name}]({folder}/{name})" for name in platform.evidence) or "none"
         chosen = f"`{name}`" if (name := platform.sdk.visible_devices if platform.sdk else "FLAGOS_HOST_DEVICES") else "unknown"
-        rows.append([page, platform.name, platform.hardware, sdk, *minors, chosen, status_word(platform, root), proof])
-    heads = ["platform", "name", "hardware", "SDK", "Python", "PyTorch", "devices are chosen by", "status", "evidence"]
+        rows.append([page, platform.name, status_word(platform, root), proof, sdk, *minors, platform.hardware, chosen])
+    heads = ["platform", "name", "status", "evidence", "SDK", "Python", "PyTorch", "hardware", "devices are chosen by"]
     return (
         "# Support\n\nA status is computed from files of evidence and never typed; `torch-fl test` writes such a file.\n\n"
         f"{FILTERED}{table(heads, rows)}\n## What the words of a status mean\n\n{table(['status', 'meaning', 'platforms'], statuses(platforms, root))}"

@@ -18,7 +18,17 @@ CONFIGURATION = Path(__file__).parent
 INDEX = """\
 # torch-fl
 
-One PyTorch device, `flagos`, for accelerators of many vendors. The search field looks through all pages, without a network.
+One PyTorch device, `flagos`, for accelerators of many vendors. On a machine with Linux, Python and a C++ compiler, in a clone of the sources:
+
+```sh
+python3 build-locally.py          # builds the packages, installs them and runs an example on emulated devices
+python3 build-locally.py --test   # the same, then every test
+```
+
+![the two commands in a terminal](/docs/terminal.svg)
+
+For an accelerator see [choosing a platform](/docs/choosing-a-platform.md), and [support](/reference/support.md) for what was seen on which card. The search field
+looks through all pages, without a network.
 
 """
 PUBLISHED = "published"  # files that lie beside the pages as they are
