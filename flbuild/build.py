@@ -16,6 +16,8 @@ from types import MappingProxyType
 from rattler.index import index_fs
 from ruamel.yaml import YAML
 from torch_fl_lab import sbom
+from torch_fl_lab.errors import UserError as LabError
+from torch_fl_lab.preflight import archives, facts
 
 from flbuild import contents, core, provenance
 from flbuild.digest import changes, manifest
@@ -119,6 +121,7 @@ def run(
     made = compile_packages(layout, report, variant, channels, jobs, extra_variants, variables)
     output = made[0].parents[1]
     check_links(layout, output)
+    check_documents(made)
     with report.stage("package tests") as stage:
         asyncio.run(index_fs(output, force=True))
         test(layout, name, made, [output.as_uri(), *channels], jobs, cache, stage)
@@ -176,6 +179,22 @@ def check_links(layout: Layout, output: Path) -> None:
     unknown = contents.unknown_links(output, layout.quarantine("links"), layout.root)
     if unknown:
         raise UserError(f"a package was linked with more than its platform has: {unknown[0]}; name it there under sonames, or do not link it.")
+
+
+def check_documents(made: list[Path]) -> None:
+    """Whether each package of ours says what it is for, in a document that its schema allows.
+
+    Raises:
+        UserError: one does not; the key is named.
+    """
+    for package in made:
+        if package.name.startswith("torch-fl"):
+            try:
+                document = archives.read(package).document
+                if document is not None:
+                    facts.read(document, package.name)
+            except LabError as error:
+                raise UserError(f"{error}; look at cmake/facts.py and recipe/recipe.yaml.") from None
 
 
 def test(

@@ -94,6 +94,22 @@ def test_a_failing_package_test_shows_its_output_and_publishes_nothing(
     assert make(toy, report).rebuilt
 
 
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("", "has no compatibility.json"),
+        ('mkdir -p $PREFIX/share/toy/share/torch-fl/x; echo \'{"schema": 1, "platform": 3}\' > $PREFIX/share/toy/share/torch-fl/x/compatibility.json', "Field required|valid string"),
+    ],
+)
+def test_a_package_of_ours_that_does_not_say_what_it_is_for_is_not_published(toy: Layout, report: Report, script: str, sentence: str) -> None:
+    recipe, staging = toy.root / "recipe/recipe.yaml", toy.root / "src/make.sh"
+    recipe.write_text(recipe.read_text().replace("package: {name: toy}", "package: {name: torch-fl-toy}"))
+    staging.write_text(staging.read_text() + script + "\n")
+    with pytest.raises(UserError, match=sentence):
+        make(toy, report)
+    assert not toy.channel.exists()
+
+
 def test_killed_in_the_middle_and_carried_on(toy: Layout, report: Report) -> None:
     script = toy.root / "src/make.sh"
     good = script.read_text()
