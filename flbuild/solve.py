@@ -1,25 +1,15 @@
-"""Solve an environment and write it down as a pixi.lock (version 7)."""
+"""Which packages an environment of the driver has, and its pixi.lock."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from rattler import (
-    ChannelPriority,
-    LockChannel,
-    LockFile,
-    LockPlatform,
-    RepoDataRecord,
-    VirtualPackage,
-    VirtualPackageOverrides,
-    solve,
-)
-from rattler.exceptions import SolverError
+from rattler import RepoDataRecord
+from torch_fl_lab.errors import UserError as LabError
+from torch_fl_lab.offline import locking
 
 from flbuild.errors import UserError
 
-SUBDIR = "linux-64"
 TEST_PACKAGE = "torch-fl-tests"
 FLAGGEMS_PACKAGE = "torch-fl-flaggems"
 KERNELS_PACKAGE = "torch-fl-vendor-kernels"
@@ -55,28 +45,8 @@ def lock(channels: list[str], wanted: list[str], file: Path) -> list[RepoDataRec
     Raises:
         UserError: no environment fits; the solver's reason is given.
     """
-    detected = VirtualPackage.detect(VirtualPackageOverrides.from_env())
     try:
-        records = asyncio.run(
-            solve(channels, wanted, virtual_packages=detected, channel_priority=ChannelPriority.Strict)
-        )
-    except SolverError as error:
-        raise UserError(f"no environment fits these packages: {' '.join(str(error).split())}") from None
-    platform = LockPlatform(SUBDIR)
-    made = LockFile([platform])
-    made.set_channels("default", [LockChannel(url) for url in channels])
-    for record in sorted(records, key=lambda r: r.name.normalized):
-        made.add_conda_package("default", platform, record)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    made.to_path(file)
-    return locked(file)
-
-
-def locked(file: Path) -> list[RepoDataRecord]:
-    """The records of a lock, as it is on disk."""
-    environment = LockFile.from_path(file).environment("default")
-    return [
-        record
-        for platform in environment.platforms()
-        for record in environment.conda_repodata_records_for_platform(platform)
-    ]
+        locking.write(file, channels, locking.solved(channels, wanted, {}))
+        return locking.read(file)
+    except LabError as error:
+        raise UserError(f"no environment fits these packages: {error}") from None
