@@ -32,7 +32,7 @@ def _said_plainly(command: Callable) -> Callable:
 
 #: the functions of the subcommands; a command is called as its function, with dashes
 COMMANDS: tuple[Callable, ...] = tuple(map(_said_plainly, (detect, preflight, lock, pack, unpack, verify, sbom)))
-OPTIONS = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
+OPTIONS = {"rich_markup_mode": "markdown", "no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
 app = typer.Typer(help="Look at packages and machines, and make environments that install without a network. PyTorch is not needed.", **OPTIONS)
 for command in COMMANDS:

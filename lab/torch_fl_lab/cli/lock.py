@@ -41,9 +41,9 @@ def lock(
 ) -> None:
     """Solve an environment for each platform and write it down, so that it can be packed and made again to the byte.
 
-        torch-fl lock host musa --channel build_artifacts/channel --channel build_artifacts/seed --with torch-fl-tests
-
     The same channels give the same bytes. `torch-fl pack` makes one file of a lock, for a machine without a network.
+
+        torch-fl lock host musa --channel build_artifacts/channel --channel build_artifacts/seed
     """
     channels = [locking.url_of(name) for name in channel]
     more = [*(extra or []), *([f"python={python}.*"] if python else [])]

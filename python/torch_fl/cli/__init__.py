@@ -15,6 +15,7 @@ from torch_fl.cli.test import test
 
 app = typer.Typer(
     help="Look at the flagos device of this installation.",
+    rich_markup_mode="markdown",  # a paragraph of a docstring is one in the help
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

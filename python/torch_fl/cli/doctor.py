@@ -26,6 +26,8 @@ def doctor(
     A note is nothing to mend: it explains what surprises people, such as a torch.cuda without devices.
 
     The exit status is 0 where nothing is wrong, 1 where something is, 2 where the doctor could not look.
+
+        torch-fl doctor --json
     """
     waiting = Console(stderr=True)
     with waiting.status("looking at this installation") if waiting.is_terminal else waiting:

@@ -10,6 +10,8 @@ def evidence(file: Annotated[Path, typer.Argument(help="The file of evidence, su
     """Make the HTML page of a file of evidence anew, beside it: what ran where, outcomes by file, skips, failures, seconds.
 
     The page is one file without scripts, made from the JSON alone; torch-fl test makes it, too.
+
+        torch-fl evidence evidence-host.json
     """
     from torch_fl.evidence import page
 

@@ -11,7 +11,12 @@ from rich.table import Table
 
 
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Print versions, platform, devices, memory, and the FLAGOS_ settings in force."""
+    """Print versions, platform, devices, memory, and the FLAGOS_ settings in force.
+
+    It is what to send with a question.
+
+        torch-fl info --json
+    """
     facts = _facts()
     if as_json:
         typer.echo(json.dumps(facts, indent=2))

@@ -23,7 +23,13 @@ def routes(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print the routing table in force: operator, backend, chain, and where that was decided."""
+    """Print the routing table in force: operator, backend, chain, and where that was decided.
+
+    With `--op` it says step by step which kernels were asked for an operator, and why the one that serves it was taken; with `--check` whether a
+    file of your own has faults, each with its line.
+
+        torch-fl routes --op add.Tensor
+    """
     if check is not None:
         _check(check, as_json)
     elif op is not None:

@@ -23,6 +23,8 @@ def test(
     """Run the contract suite on this machine's devices and write a file of evidence, and a page (HTML, with plots) beside it.
 
     The exit status is pytest's: 0 when every test passed or was skipped with the platform's own reason.
+
+        torch-fl test musa --emulated --subset
     """
     from torch_fl.evidence import page, record
 
