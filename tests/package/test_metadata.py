@@ -38,7 +38,7 @@ def test_versions_and_build_strings_are_readable(packages):
     real = [variant for platform in platforms for variant in variants(platform)]
     emulated = [on_emulated_sdk(v, platforms) for v in real if has_emulation(ROOT, v.platform.id)]
     known = {variant.build_prefix: variant for variant in [*real, *emulated]}
-    minors = {package.variant: int(depends(package)["pytorch"].split(".")[1]) for package in packages if package.name == "torch-fl-runtime"}
+    minors = {package.variant: int(re.match(r">=2\.(\d+)", depends(package)["pytorch"])[1]) for package in packages if package.name == "torch-fl-runtime"}
     for package in packages:
         if package.name in ("torch-fl-tests", "torch-fl-triton-host", "torch-fl-lab"):
             assert re.fullmatch(r"pyh[0-9a-f]{7}_\d+", package.build) and package.index["version"] == VERSION
@@ -83,7 +83,9 @@ def test_who_links_the_runtime_is_held_to_its_minor(packages):
 
 def test_siblings_are_pinned_exactly_and_noarch_ones_by_version(packages, runtime):
     found = by_name(packages)
-    assert depends(found["torch-fl"]) == {"torch-fl-runtime": f"=={VERSION} {runtime.build}"}
+    needs = depends(found["torch-fl"])
+    assert needs.pop("python").startswith(depends(runtime)["python"].removeprefix(">=").partition(",")[0])  # so that solvers see which is newest
+    assert needs == {"torch-fl-runtime": f"=={VERSION} {runtime.build}"}
     tests = found["torch-fl-tests"].index
     assert tests["noarch"] == "python" and f"torch-fl-runtime =={VERSION}" in tests["depends"]
     assert depends(found["torch-fl-flaggems"])["torch-fl-runtime"] == f"=={VERSION} {runtime.build}"
