@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 
 from torch_fl.doctor import Finding, driver, loader
@@ -31,7 +32,7 @@ def check() -> Iterator[Finding]:
         needs = loader.ask(file)
         if needs.fault:
             yield Finding("wrong", file.name, f"the loader refuses {file}: {needs.fault}", again)
-        lacking = [name for name, found in needs.found.items() if found is None]
+        lacking = [name for name, found in needs.found.items() if found is None and not _comes_with_torch(name)]
         for name in lacking:
             seen = f"needs {name}, which is not in {needs.searched.get(name) or 'any folder of the loader'}"
             yield Finding("wrong", file.name, seen, _remedy(name, facts))
@@ -42,6 +43,12 @@ def check() -> Iterator[Finding]:
         elsewhere |= {name: found for name, found in needs.found.items() if found and _by_variable(found)}
     for name, found in sorted(elsewhere.items()):
         yield Finding("note", name, f"is taken from {Path(found).parent} since LD_LIBRARY_PATH names it", "unset LD_LIBRARY_PATH, unless it names the SDK's own folder")
+
+
+def _comes_with_torch(name: str) -> bool:
+    """Whether it lies beside the torch that Python would import: that is loaded before ours, and the loader takes it from there."""
+    spec = find_spec("torch")
+    return bool(spec and spec.origin) and (Path(spec.origin).parent / "lib" / name).is_file()
 
 
 def _by_variable(found: str) -> bool:

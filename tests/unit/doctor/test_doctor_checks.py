@@ -130,6 +130,25 @@ def test_the_loader_says_where_it_looked(module, tmp_path, monkeypatch):
     assert "libbroken.so" in loader.ask(tmp_path / "libbroken.so").fault
 
 
+def test_what_pytorch_brings_itself_may_lie_elsewhere(module, tmp_path, monkeypatch):
+    """As where packages were only unpacked, and PyTorch is a wheel in another folder: it is loaded first."""
+    libraries, needs = module("doctor.libraries"), module("doctor.loader").Needs
+    monkeypatch.setattr(libraries, "own", lambda: [tmp_path / "libtorch_fl.so", tmp_path / "_C.so"])
+    monkeypatch.setattr(libraries.loader, "ask", lambda file: needs({"libc10.so": None, "libwing.so": None}, [], {}))
+    monkeypatch.setattr(libraries.driver, "platform", lambda: {})
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+    def lacking():
+        return {re.search(r"needs (\S+),", sentence)[1] for sentence, _ in wrong(libraries.check()) if sentence.startswith("needs")}
+
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    (tmp_path / "torch/__init__.py").touch()
+    assert lacking() == {"libc10.so", "libwing.so"}
+    (tmp_path / "torch/lib/libc10.so").touch()
+    assert lacking() == {"libwing.so"}
+
+
 def _libraries():
     said = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, env={"PATH": "/sbin:/usr/sbin:/bin:/usr/bin"}, check=True).stdout
     return re.findall(r"=> (\S*/libm\.so\.6)", said)
