@@ -48,6 +48,8 @@ def of(place: Path) -> str:
         return of_records(place.parent.resolve().name, locking.read(place))
     if place.suffix in (".conda", ".bz2"):
         return of_package(place)
+    if place.suffix == ".whl":
+        raise UserError(f"{place} is a wheel, whose own tools make its bill; give a .conda file, a pixi.lock, a file of torch-fl pack or an environment")
     return of_archive(place)
 
 

@@ -71,7 +71,7 @@ def test_a_package_lists_its_files(folder, package):
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("wheels", "it has no conda-meta/*.json"), ("none", "no such file"), ("locks/none/pixi.lock", "is no lock"), ("text.txt", "is damaged or was not written by torch-fl pack")],
+    [("wheels", "it has no conda-meta/*.json"), ("none", "no such file"), ("wheels/vendor_extra-2.0-py3-none-any.whl", "is a wheel"), ("locks/none/pixi.lock", "is no lock"), ("text.txt", "is damaged or was not written by torch-fl pack")],
 )
 def test_what_is_none_of_them_is_one_sentence(folder, name, sentence):
     (folder / "text.txt").write_text("text")
