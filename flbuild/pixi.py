@@ -67,7 +67,7 @@ def feature(platform: Platform) -> tomlkit.items.Table:
     """Python, PyTorch and the neighbours of a platform."""
     made = tomlkit.table()
     made["platforms"] = [machine(platform, arch) for arch in platform.arch]
-    (newest, *_) = variants(platform)[::-1]
+    newest = variants(platform)[-1]
     needs = tomlkit.table()
     needs["python"] = f"{newest.minors.get('python', REFERENCE_PYTHON)}.*"
     if minor := newest.minors.get("pytorch"):

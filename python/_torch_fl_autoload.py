@@ -8,9 +8,8 @@ a stand-in module, so that the first use of the device repeats the reason.
 
 import sys
 
-#: commands that need neither torch nor the device; the second line's are torch-fl-lab's
-WITHOUT_START = ("doctor", "evidence",
-                 "detect", "preflight", "lock", "pack", "unpack", "verify")  # fmt: skip
+#: commands of ours that need neither torch nor the device; nor do torch-fl-lab's
+WITHOUT_START = ("doctor", "evidence")
 error: BaseException | None = None  #: why the last :func:`load` failed
 
 
@@ -33,7 +32,7 @@ def load() -> None:
 def command() -> None:
     """The command ``torch-fl``; where the device cannot start, its reason is all that is said, except by the doctor."""
     word = "".join(sys.argv[1:2])
-    if word in WITHOUT_START:
+    if word in WITHOUT_START or _is_of_the_lab(word):
         _import_without_start()
     try:
         from torch_fl.cli import main
@@ -46,6 +45,15 @@ def command() -> None:
             raise
         sys.exit(f"torch-fl: {reason}")
     main()
+
+
+def _is_of_the_lab(word: str) -> bool:
+    """Whether it is a command of torch-fl-lab, where that is installed and can be imported."""
+    try:
+        from torch_fl_lab.cli import COMMANDS
+    except Exception:  # whoever asks for such a command is told by the command line
+        return False
+    return word in {command.__name__ for command in COMMANDS}
 
 
 def _import_without_start() -> None:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from torch_fl_lab.cli.lock import stated
 from torch_fl_lab.errors import UserError
 from torch_fl_lab.offline import packing, unpacking
+from torch_fl_lab.offline.archive import sha256
 
 
 def pack(
@@ -39,7 +40,7 @@ def pack(
         manifest = packing.pack(
             lock, target, wheels, Path(work), stated(override_virtual or []), lambda done, total, name: bar.update(task, completed=done, total=total, description=name)
         )
-    size, digest = target.stat().st_size, packing.digest(target)
+    size, digest = target.stat().st_size, sha256(target)
     if as_json:
         typer.echo(json.dumps({"schema": 1, "archive": str(target), "bytes": size, "sha256": digest, "packages": manifest["packages"]}, indent=2))
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.metadata
 import json
 import shutil
@@ -168,8 +167,3 @@ def _add(archive: zipfile.ZipFile, name: str, file: Path, how: int) -> None:
     entry._compresslevel = archive.compresslevel  # an entry of one's own has none else, until Python 3.13
     with file.open("rb") as source, archive.open(entry, "w", force_zip64=entry.file_size > 1 << 30) as sink:
         shutil.copyfileobj(source, sink, 1 << 20)
-
-
-def digest(target: Path) -> str:
-    """The archive's own sha256, to be told to who gets it."""
-    return hashlib.sha256(target.read_bytes()).hexdigest() if target.stat().st_size < 1 << 28 else sha256(target)
