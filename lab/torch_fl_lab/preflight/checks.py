@@ -46,7 +46,7 @@ def traceable(source: dict[str, str] | None) -> Iterator[Problem]:
         source: `sha` and `remote_url` as CEP 31 has them; None for what has no place for them.
     """
     if source is not None and not source.get("sha"):
-        yield wrong("it does not say which revision of the sources it was made of: commit what is changed, and build it in a clone of git")
+        yield wrong("it does not say which revision of the sources it was made of: commit what is changed, and build it in a fresh clone of git")
 
 
 def releasable(facts: Facts) -> Iterator[Problem]:
