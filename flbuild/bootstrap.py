@@ -7,18 +7,16 @@ requirements or the interpreter changed, and continues as `python -m flbuild` in
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from flbuild import arguments, lock, pip, preflight, pythons, variant_files
+from flbuild import arguments, lock, pip, preflight, pythons, tool_environment, variant_files
 from flbuild.errors import UserError, from_os_error
-from flbuild.layout import Layout, publish, recover, remove
+from flbuild.layout import Layout, remove
 
 ROOT = Path(__file__).resolve().parents[1]
 HANDOVER = "TORCH_FL_BUILD_HANDOVER"
@@ -92,48 +90,23 @@ def clean(layout: Layout) -> int:
     return 0
 
 
-def requirements_list() -> Path:
-    return ROOT / "flbuild" / "requirements" / "py{}{}.txt".format(*sys.version_info[:2])
-
-
-def base_interpreter() -> str:
-    """The interpreter behind a virtual environment, if this is one."""
-    return getattr(sys, "_base_executable", None) or sys.executable
-
-
-def tools_digest() -> str:
-    parts = [requirements_list().read_text(), sys.version, os.path.realpath(base_interpreter())]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
 def make_tools(layout: Layout, quiet: bool) -> dict:
-    """The tool environment, made anew only when its requirements or the interpreter changed.
+    """The tool environment.
 
     Returns:
         the stage, as `--json` prints it.
     """
-    recover(layout.tools)
-    marker, digest = layout.tools / "digest", tools_digest()
-    if marker.is_file() and marker.read_text() == digest and (layout.tools / "bin/python").exists():
+    listed, begun = tool_environment.for_this_python(ROOT / "flbuild" / "requirements"), time.monotonic()
+    if tool_environment.is_current(layout.tools, listed):
         return {"name": "tools", "seconds": 0.0, "detail": "unchanged", "skipped": True}
-    requirements, begun = requirements_list(), time.monotonic()
     if not quiet:
         why = "the requirements or the interpreter changed" if layout.tools.exists() else "first run"
-        print(f"tools: downloading {pip.download_bytes(requirements) / 1e6:.0f} MB, 250 MB on disk ({why})", flush=True)
-    made = layout.quarantine("tools")
-    done = subprocess.run([base_interpreter(), "-I", "-m", "venv", made], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(
-            f"no tool environment could be made: {pip.shorten((done.stderr or done.stdout).strip().splitlines()[-1])}"
-        )
-    options = ["install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(requirements)]
-    pip.run(made / "bin/python", options, layout.logs / "tools.log")
-    (made / "digest").write_text(digest)
-    publish(made, layout.tools)
+        print(f"tools: downloading {pip.download_bytes(listed) / 1e6:.0f} MB, 250 MB on disk ({why})", flush=True)
+    tool_environment.make(layout, layout.tools, listed)
     seconds = time.monotonic() - begun
     if not quiet:
         print(f"  tools{'':33}{seconds:7.1f} s", flush=True)
-    return {"name": "tools", "seconds": round(seconds, 2), "detail": requirements.name, "skipped": False}
+    return {"name": "tools", "seconds": round(seconds, 2), "detail": listed.name, "skipped": False}
 
 
 def clean_environment(layout: Layout, handover: dict) -> dict[str, str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
-import sys
 from pathlib import Path
 
-from flbuild import pip
+from flbuild import pip, tool_environment
 from flbuild.docs import operators, reference, stage
 from flbuild.errors import UserError
 from flbuild.layout import Layout, publish
 from flbuild.platforms import load_all
-from flbuild.report import Report
+from flbuild.report import Report, Stage
 
 CONFIGURATION = Path(__file__).parent
 INDEX = """\
@@ -42,11 +40,6 @@ CONTENTS = {
 }
 
 
-def requirements_list() -> Path:
-    """The hashed list for this Python."""
-    return CONFIGURATION / "requirements" / "py{}{}.txt".format(*sys.version_info[:2])
-
-
 def make(layout: Layout, report: Report) -> Path:
     """Build the site and publish it whole.
 
@@ -68,25 +61,14 @@ def make(layout: Layout, report: Report) -> Path:
     return layout.artifacts / "docs" / "index.html"
 
 
-def tools(layout: Layout, step) -> Path:
-    """Python of the environment with the generator; made anew when its list changes."""
-    place, listed = layout.artifacts / "docs-tools", requirements_list()
-    digest = hashlib.sha256(f"{listed.read_text()}{sys.version}".encode()).hexdigest()
-    marker = place / "digest"
-    if marker.is_file() and marker.read_text() == digest:
+def tools(layout: Layout, step: Stage) -> Path:
+    """Python of the environment with the generator."""
+    place, listed = layout.artifacts / "docs-tools", tool_environment.for_this_python(CONFIGURATION / "requirements")
+    if tool_environment.is_current(place, listed):
         step.skip("unchanged")
-        return place / "bin/python"
-    made = layout.quarantine("docs-tools")
-    # The base interpreter's module: an environment made by an environment would depend on it.
-    base = getattr(sys, "_base_executable", None) or sys.executable
-    done = subprocess.run([base, "-I", "-m", "venv", made], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(f"no environment for the documentation's tools could be made: {pip.shorten(done.stderr.strip() or done.stdout.strip())}")
-    options = ["install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(listed)]
-    pip.run(made / "bin/python", options, layout.logs / "docs-tools.log")
-    (made / "digest").write_text(digest)
-    publish(made, place)
-    step.detail = f"{pip.download_bytes(listed) / 1e6:.0f} MB"
+    else:
+        tool_environment.make(layout, place, listed)
+        step.detail = f"{pip.download_bytes(listed) / 1e6:.0f} MB"
     return place / "bin/python"
 
 

@@ -17,7 +17,7 @@ import sysconfig
 from pathlib import Path
 
 from flbuild import interpreter_tags
-from flbuild.bootstrap import base_interpreter
+from flbuild.tool_environment import base_interpreter
 
 LEFT_OUT = ("__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "turtledemo", "EXTERNALLY-MANAGED",
             "sitecustomize.py", "*.a", "*.o", "lib2to3")  # fmt: skip

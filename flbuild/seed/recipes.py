@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flbuild import interpreter_tags, preflight
-from flbuild.bootstrap import base_interpreter
+from flbuild.tool_environment import base_interpreter
 from flbuild.digest import manifest, sha256_file, sha256_text
 from flbuild.layout import Layout
 from flbuild.seed import wheel as wheels
