@@ -186,6 +186,7 @@ def rewritten(packed: Path, changes: dict[str, bytes | None], more: dict[str, by
         ({"channel/linux-64/helper-1.5-0.conda": None}, None, "helper-1.5-0.conda is missing"),
         ({}, {"../outside": b""}, "'../outside' leads out of it"),
         ({"manifest.json": b"[]"}, None, "has another schema than"),
+        ({"manifest.json": b'{"schema": 1, "files": {}, "packages": []}'}, None, "its manifest.json lacks pixi.lock"),
         ({"manifest.json": b"{"}, None, "was not written by torch-fl pack"),
         ({"manifest.json": None}, None, "was not written by torch-fl pack"),
     ],

@@ -52,6 +52,8 @@ class Archive:
         whole = isinstance(files, dict) and all(isinstance(f, dict) and isinstance(f.get("bytes"), int) and isinstance(f.get("sha256"), str) for f in files.values())
         if not whole or not isinstance(packages, list) or not all(isinstance(spec, str) for spec in packages):
             raise ValueError(f"its {MANIFEST} lacks files or packages")
+        if lacking := [name for name in (LOCK, SBOM) if name not in files]:
+            raise ValueError(f"its {MANIFEST} lacks {lacking[0]}")
         names = {info.filename for info in self.zip.infolist()}
         for name in names | set(files):
             if name.startswith("/") or ".." in PurePosixPath(name).parts or "\\" in name:
